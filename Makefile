@@ -1,0 +1,34 @@
+# Each target sets up what it needs in .venv. `make demo` and `make test` are the two to know.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+.PHONY: demo test bench lint clean
+
+demo: .venv/core
+	$(BIN)/medebench run demo --out medebench-demo
+
+test: .venv/dev
+	$(MAKE) lint
+	$(BIN)/python -m pytest
+
+bench: .venv/dev
+	$(BIN)/python bench/bench.py
+
+lint: .venv/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+# The stamps are remade when the dependencies change.
+.venv/core: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(PIP) install --quiet --constraint constraints.txt --editable .
+	touch $@
+
+.venv/dev: .venv/core
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+clean:
+	rm -rf .venv medebench-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,84 @@
+"""medebench: benchmark, diagnose and stress-test text-guided medical image editing.
+
+import medebench as mb
+
+cases = mb.load_cases("phantoms:count=26")
+run = mb.edit(cases, "inpaint", out="runs/inpaint")
+mb.score(run, judge="offline")
+print(run.frame())
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Names are imported when they are first used: the command line must start at once.
+_PLACES = {
+    "Case": "medebench.cases",
+    "CaseSet": "medebench.cases",
+    "OpenCase": "medebench.cases",
+    "load_cases": "medebench.cases",
+    "open_case": "medebench.cases",
+    "Metric": "medebench.metrics",
+    "Undefined": "medebench.metrics",
+    "metric": "medebench.metrics",
+    "Edit": "medebench.editors",
+    "Editor": "medebench.editors",
+    "Refused": "medebench.editors",
+    "Request": "medebench.editors",
+    "Settings": "medebench.settings",
+    "Verdict": "medebench.judge",
+    "Run": "medebench.runs",
+    "adopt": "medebench.runs",
+    "edit": "medebench.runs",
+    "open_run": "medebench.runs",
+    "score": "medebench.runs",
+    "InputError": "medebench.errors",
+    "MedebenchError": "medebench.errors",
+}
+
+if TYPE_CHECKING:
+    from medebench.cases import Case, CaseSet, OpenCase, load_cases, open_case
+    from medebench.editors import Edit, Editor, Refused, Request
+    from medebench.errors import InputError, MedebenchError
+    from medebench.judge import Verdict
+    from medebench.metrics import Metric, Undefined, metric
+    from medebench.runs import Run, adopt, edit, open_run, score
+    from medebench.settings import Settings
+
+__all__ = [
+    "Case",
+    "CaseSet",
+    "Edit",
+    "Editor",
+    "InputError",
+    "MedebenchError",
+    "Metric",
+    "OpenCase",
+    "Refused",
+    "Request",
+    "Run",
+    "Settings",
+    "Undefined",
+    "Verdict",
+    "adopt",
+    "edit",
+    "load_cases",
+    "metric",
+    "open_case",
+    "open_run",
+    "score",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module 'medebench' has no attribute '{name}'")
+    return getattr(importlib.import_module(_PLACES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

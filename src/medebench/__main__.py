@@ -1,0 +1,3 @@
+from medebench.cli import main
+
+main()

@@ -1,0 +1,25 @@
+"""From scores to statements: averages, intervals, comparisons.
+
+Everything here is a pure function of a frame of scores (see `clean.COLUMNS`) or of plain arrays,
+deterministic in its seed and independent of the order of the rows. Intervals and tests take the
+source picture, not the case, as the unit that was sampled.
+"""
+
+from medebench.analysis.aggregate import coverage_text, summarise
+from medebench.analysis.bootstrap import Interval, cluster_interval, macro_interval
+from medebench.analysis.clean import clean_scores
+from medebench.analysis.compare import Comparison, compare_runs
+from medebench.analysis.signflip import holm, sign_flip_test
+
+__all__ = [
+    "Comparison",
+    "Interval",
+    "clean_scores",
+    "cluster_interval",
+    "compare_runs",
+    "coverage_text",
+    "holm",
+    "macro_interval",
+    "sign_flip_test",
+    "summarise",
+]

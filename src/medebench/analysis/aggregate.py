@@ -1,0 +1,185 @@
+"""Averages of scores, each with its interval and with over how many of how many it was taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import polars as pl
+
+from medebench.analysis.bootstrap import cluster_interval, macro_interval
+from medebench.analysis.clean import COLUMNS, case_means, clean_scores
+
+Value = float | int | None
+
+_STATISTICS: dict[str, type[pl.DataType]] = {
+    "mean": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "macro": pl.Float64,
+    "macro_low": pl.Float64,
+    "macro_high": pl.Float64,
+    "sd": pl.Float64,
+    "n_cases": pl.Int64,
+    "n_clusters": pl.Int64,
+    "n_organs": pl.Int64,
+}
+
+
+def summarise(
+    scores: pl.DataFrame,
+    by: Sequence[str] = ("run", "metric"),
+    *,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """One row for each group of `by`, sorted by it; add "organ" or "task" for the finer tables.
+
+    With x_i the mean over k of case i (of one run), of N cases, and O the organs with a scored
+    case:
+
+        mean  = 1/N sum_i x_i                      micro: every case counts the same
+        macro = 1/|O| sum_{o in O} mean of the x_i of organ o    every organ counts the same
+
+    Columns besides `by`:
+
+    - `mean`, `low`, `high`: micro mean and its interval (`cluster_interval` by source)
+    - `macro`, `macro_low`, `macro_high`: the same for the macro mean (`macro_interval`); null
+      when "organ" is in `by`
+    - `sd`: standard deviation of the x_i (N - 1 in the denominator)
+    - `n_cases`, `n_clusters`, `n_organs`: cases, sources and organs with a value
+    - `total_organs`: organs with or without a value, to compare with `n_organs`
+    - `scored`, `total`: outputs (case and k) with a value, and all of them
+    - `reasons`: why the others have none, structs of reason and count, most frequent first
+
+    A statistic that cannot be had is null. Scores of different metrics are never averaged.
+
+    >>> row = {"run": "r", "editor": "e", "control": False, "task": "t", "k": 0, "metric": "cp"}
+    >>> scores = pl.DataFrame([
+    ...     row | {"organ": "lung", "case": "1", "source": "a", "value": 0.25, "reason": None},
+    ...     row | {"organ": "lung", "case": "2", "source": "b", "value": 0.75, "reason": None},
+    ...     row | {"organ": "eye", "case": "3", "source": "c", "value": 1.0, "reason": None},
+    ...     row | {"organ": "eye", "case": "4", "source": "d", "value": None, "reason": "no ROI"},
+    ... ])
+    >>> summarise(scores).select("macro", "scored", "total").row(0)
+    (0.75, 3, 4)
+    >>> summarise(scores, ["metric", "organ"])["mean"].to_list()
+    [1.0, 0.5]
+    """
+    keys = list(dict.fromkeys(by))
+    _check_keys(keys)
+    rows = clean_scores(scores)
+    if "metric" not in keys and rows["metric"].n_unique() > 1:
+        raise ValueError('by must hold "metric": scores of different metrics cannot be averaged')
+
+    counted = rows.group_by(keys).agg(
+        total_organs=pl.col("organ").n_unique().cast(pl.Int64),
+        scored=pl.col("value").count().cast(pl.Int64),
+        total=pl.len().cast(pl.Int64),
+    )
+    why = (
+        rows.filter(pl.col("value").is_null())
+        .group_by(*keys, "reason")
+        .agg(count=pl.len().cast(pl.Int64))
+        .sort(["count", "reason"], descending=[True, False])
+        .group_by(keys, maintain_order=True)
+        .agg(reasons=pl.struct("reason", "count"))
+    )
+    # Ranks stand in for the names: same order, and numpy sorts numbers far faster than strings.
+    cases = case_means(rows, keys).with_columns(
+        pl.col("source", "organ").rank("dense").fill_null(0).name.suffix("_rank")
+    )
+    statistics = [
+        key + _statistics(part, "organ" not in keys, level=level, resamples=resamples, seed=seed)
+        for key, part in cases.group_by(keys, maintain_order=True)
+    ]
+    schema = {key: rows.schema[key] for key in keys} | _STATISTICS
+    return (
+        counted.join(
+            pl.DataFrame(statistics, schema=schema, orient="row"),
+            on=keys,
+            how="left",
+            nulls_equal=True,
+        )
+        .join(why, on=keys, how="left", nulls_equal=True)
+        .with_columns(
+            pl.col("n_cases", "n_clusters", "n_organs").fill_null(0),
+            pl.col("reasons").fill_null([]),
+        )
+        .sort(keys)
+        .select(*keys, *_STATISTICS, "total_organs", "scored", "total", "reasons")
+    )
+
+
+def coverage_text(
+    scored: int,
+    total: int,
+    reasons: Iterable[tuple[str, int] | Mapping[str, object]] = (),
+    *,
+    most: int = 3,
+) -> str:
+    """Over how many of how many an average was taken, and why not over all.
+
+    Takes reasons as pairs, or as the structs of `summarise`; names the `most` frequent.
+
+    >>> coverage_text(61, 63, [("ROI too large", 2)])
+    'scored 61 of 63, 2 undefined (ROI too large)'
+    >>> coverage_text(58, 63, [("ROI too large", 3), ("judge refused", 2)])
+    'scored 58 of 63, 5 undefined (3 ROI too large, 2 judge refused)'
+    >>> coverage_text(63, 63)
+    'scored 63 of 63'
+    """
+    text = f"scored {scored} of {total}"
+    if scored == total:
+        return text
+    pairs = [
+        (str(r["reason"]), int(str(r["count"]))) if isinstance(r, Mapping) else (r[0], r[1])
+        for r in reasons
+    ]
+    text += f", {total - scored} undefined"
+    if not pairs:
+        return text
+    if len(pairs) == 1:
+        return f"{text} ({pairs[0][0]})"
+    named = [f"{count} {reason}" for reason, count in pairs[:most]]
+    if rest := sum(count for _, count in pairs[most:]):
+        named.append(f"{rest} for other reasons")
+    return f"{text} ({', '.join(named)})"
+
+
+def _check_keys(keys: Sequence[str]) -> None:
+    allowed = [name for name in COLUMNS if name not in ("value", "reason")]
+    if not keys or (wrong := [key for key in keys if key not in allowed]):
+        raise ValueError(f"by: {wrong if keys else 'nothing given'}; choose from {allowed}")
+
+
+def _statistics(
+    part: pl.DataFrame, macro: bool, *, level: float, resamples: int, seed: int
+) -> tuple[Value, ...]:
+    """The values of `_STATISTICS` for the case means of one group."""
+    x = part["value"].to_numpy()
+    source = part["source_rank"].to_numpy()
+    organ = part["organ_rank"].to_numpy()
+    micro = cluster_interval(x, source, level=level, resamples=resamples, seed=seed)
+    low, high = micro or (None, None)
+    n_organs = part["organ_rank"].n_unique()
+    middle: float | None = None
+    ends = None
+    if macro and n_organs == 1:
+        middle, ends = float(x.mean()), micro
+    elif macro:
+        middle = float(sum(x[organ == o].mean() for o in sorted(set(organ.tolist()))) / n_organs)
+        ends = macro_interval(x, organ, source, level=level, resamples=resamples, seed=seed)
+    macro_low, macro_high = ends or (None, None)
+    return (
+        float(x.mean()),
+        low,
+        high,
+        middle,
+        macro_low,
+        macro_high,
+        float(x.std(ddof=1)) if len(x) > 1 else None,
+        len(x),
+        part["source_rank"].n_unique(),
+        n_organs,
+    )

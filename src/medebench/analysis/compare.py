@@ -1,0 +1,122 @@
+"""Which runs differ on a metric: all pairs, on the cases both have, corrected for their number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Literal
+
+import polars as pl
+
+from medebench.analysis.bootstrap import Interval, cluster_interval
+from medebench.analysis.clean import case_means, clean_scores
+from medebench.analysis.signflip import holm, sign_flip_test
+
+Direction = Literal["higher", "lower", "equal", "undefined"]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Run a against run b on one metric; `difference` is the mean of a - b over common cases.
+
+    `difference`, `p` and `p_holm` are None without a common case, `interval` with fewer than two
+    common sources. `n_dropped` counts the cases of either run that are not scored in both.
+    """
+
+    run_a: str
+    run_b: str
+    metric: str
+    n_cases: int
+    n_clusters: int
+    n_dropped: int
+    difference: float | None
+    interval: Interval | None
+    p: float | None
+    p_holm: float | None
+
+    @property
+    def direction(self) -> Direction:
+        """Where run_a lies, seen from run_b; whether higher is better is the metric's to say."""
+        if self.difference is None:
+            return "undefined"
+        if self.difference == 0:
+            return "equal"
+        return "higher" if self.difference > 0 else "lower"
+
+    def significant(self, alpha: float = 0.05) -> bool:
+        """Whether the corrected p reaches this level."""
+        return self.p_holm is not None and self.p_holm <= alpha
+
+
+def compare_runs(
+    scores: pl.DataFrame,
+    metric: str,
+    runs: Sequence[str] | None = None,
+    *,
+    level: float = 0.95,
+    resamples: int = 2000,
+    flips: int = 9999,
+    seed: int = 0,
+) -> list[Comparison]:
+    """Compare every pair of runs on one metric.
+
+    The outputs k of a case are averaged first. A pair is compared on the cases scored in both (same
+    case from the same source), with x_i the difference of case i:
+
+        difference = 1/N sum_i (a_i - b_i) = 1/N sum_i x_i,
+
+    its interval from `cluster_interval` and its p from `sign_flip_test`, both by source picture.
+    `p_holm` is corrected for all pairs of `runs` (all runs with this metric unless given), and a
+    pair without a common case still counts as one of them. The interval is of one pair, not
+    corrected.
+
+    Pairs come in the order of `runs`, or of the sorted names.
+
+    >>> def row(run, case, value):
+    ...     return {"run": run, "editor": run, "control": False, "organ": "lung", "task": "t",
+    ...             "case": case, "k": 0, "source": case, "metric": "cp", "value": value,
+    ...             "reason": None}
+    >>> scores = pl.DataFrame([row("a", "1", 0.75), row("a", "2", 0.5), row("b", "1", 0.5),
+    ...                        row("b", "2", 0.25), row("b", "3", 0.1)])
+    >>> [pair] = compare_runs(scores, "cp")
+    >>> pair.difference, pair.direction, pair.p, pair.n_cases, pair.n_dropped
+    (0.25, 'higher', 0.5, 2, 1)
+    """
+    rows = clean_scores(scores).filter(pl.col("metric") == metric)
+    known = sorted(set(rows["run"].to_list()))
+    if not known:
+        raise ValueError(f"scores: no rows of metric {metric!r}")
+    names = known if runs is None else list(dict.fromkeys(runs))
+    if unknown := [name for name in names if name not in known]:
+        raise ValueError(f"scores: no rows of metric {metric!r} for run {', '.join(unknown)}")
+
+    key = ["case", "source"]
+    means = case_means(rows, ["run"])
+    scored = {name: means.filter(pl.col("run") == name) for name in names}
+    cases = {name: set(rows.filter(pl.col("run") == name).select(key).rows()) for name in names}
+
+    found: list[Comparison] = []
+    for a, b in combinations(names, 2):
+        both = scored[a].join(scored[b], on=key, suffix="_b").sort(key)
+        x = (both["value"] - both["value_b"]).to_numpy()
+        source = both["source"].rank("dense").to_numpy()
+        found.append(
+            Comparison(
+                run_a=a,
+                run_b=b,
+                metric=metric,
+                n_cases=len(both),
+                n_clusters=both["source"].n_unique(),
+                n_dropped=len(cases[a] | cases[b]) - len(both),
+                difference=float(x.mean()) if len(x) else None,
+                interval=cluster_interval(x, source, level=level, resamples=resamples, seed=seed),
+                p=sign_flip_test(x, source, resamples=flips, seed=seed),
+                p_holm=None,
+            )
+        )
+    adjusted = holm([1.0 if pair.p is None else pair.p for pair in found])
+    return [
+        pair if pair.p is None else replace(pair, p_holm=p)
+        for pair, p in zip(found, adjusted, strict=True)
+    ]

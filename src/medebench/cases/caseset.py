@@ -1,0 +1,101 @@
+"""Cases from one source."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from medebench.cases.case import Case
+from medebench.errors import InputError
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A record of the source that cannot become a case."""
+
+    code: str
+    case_id: str
+    field: str
+    message: str
+
+
+@dataclass(frozen=True)
+class CaseSet:
+    """An ordered set of cases; pictures are opened when they are needed, not before."""
+
+    name: str
+    root: Path
+    cases: tuple[Case, ...]
+    #: What to give `load_cases` to get this set again.
+    source: str = ""
+    #: Filled by `load_cases(..., strict=False)`: what had to be left out, and why.
+    problems: tuple[Problem, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.cases)
+
+    def __iter__(self) -> Iterator[Case]:
+        return iter(self.cases)
+
+    def __getitem__(self, case_id: str) -> Case:
+        try:
+            return self._by_id[str(case_id)]
+        except KeyError:
+            raise InputError(
+                f"{self.name}: no case '{case_id}'; the ids run from "
+                f"'{self.cases[0].id}' to '{self.cases[-1].id}' ({len(self)} cases)"
+                if self.cases
+                else f"{self.name}: no case '{case_id}'; the set is empty"
+            ) from None
+
+    def __contains__(self, case_id: object) -> bool:
+        return str(case_id) in self._by_id
+
+    @cached_property
+    def _by_id(self) -> dict[str, Case]:
+        return {case.id: case for case in self.cases}
+
+    @cached_property
+    def digests(self) -> dict[str, str]:
+        """By case id, a hash of all that an editor or a metric can see: texts and file bytes."""
+        return {case.id: case_digest(case) for case in self.cases}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """One hash for the whole set; it does not depend on folder names or on the order."""
+        pairs = sorted(self.digests.items())
+        return hashlib.sha256(json.dumps(pairs, ensure_ascii=False).encode()).hexdigest()
+
+    def select(
+        self,
+        ids: Sequence[str] | None = None,
+        organs: Sequence[str] | None = None,
+        limit: int | None = None,
+    ) -> CaseSet:
+        """The part of the set with these ids or organs, cut after `limit` cases."""
+        cases = self.cases if ids is None else tuple(self[case_id] for case_id in ids)
+        if organs is not None:
+            known = {case.organ.casefold() for case in self.cases}
+            wanted = {organ.casefold() for organ in organs}
+            if unknown := sorted(wanted - known):
+                raise InputError(f"{self.name}: no case of organ {', '.join(unknown)}")
+            cases = tuple(case for case in cases if case.organ.casefold() in wanted)
+        return CaseSet(self.name, self.root, cases[:limit], self.source, self.problems)
+
+
+def case_digest(case: Case) -> str:
+    """SHA-256 over the texts and the bytes of every file of the case."""
+    facts = {"id": case.id, "organ": case.organ, "task": case.task, "bits": case.bits}
+    digest = hashlib.sha256(json.dumps(facts | case.texts(), sort_keys=True).encode())
+    for role, path in sorted(case.files().items()):
+        digest.update(role.encode())
+        try:
+            with path.open("rb") as stream:
+                digest.update(hashlib.sha256(stream.read()).digest())
+        except OSError as error:
+            digest.update(f"unreadable: {error.strerror}".encode())
+    return digest.hexdigest()

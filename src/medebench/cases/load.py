@@ -1,0 +1,59 @@
+"""`load_cases`: whatever the user calls a set of cases, as a CaseSet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from medebench.cases.builtin import phantom_set
+from medebench.cases.caseset import CaseSet
+from medebench.cases.readers import folder, medebench
+from medebench.errors import InputError
+
+
+def load_cases(source: str | Path | CaseSet, *, strict: bool = True) -> CaseSet:
+    """Cases from a built-in name (`phantoms`, `phantoms:count=26,seed=1`), a folder or a file.
+
+    A record that cannot be used is an error that names it; with `strict=False` it is left out and
+    listed in `CaseSet.problems`.
+    """
+    if isinstance(source, CaseSet):
+        return source
+    text = str(source)
+    if text == "phantoms" or text.startswith("phantoms:"):
+        return phantom_set(text)
+    if text.startswith("hub:"):
+        raise InputError(
+            f"{text}: fetch it first, nothing is downloaded unasked: "
+            "`medebench cases get medebench --out DIR`, then use DIR"
+        )
+    path = Path(text).expanduser().absolute()
+    if not path.exists():
+        raise InputError(f"{path}: no such folder or file; built-in sets: phantoms")
+    found = _read(path)
+    if strict and found.problems:
+        raise InputError(_first_problem(found))
+    if strict and not found.cases:
+        raise InputError(f"{found.source}: holds no case")
+    return found
+
+
+def _read(path: Path) -> CaseSet:
+    if (metadata := medebench.find(path)) is not None:
+        return medebench.read(metadata)
+    if (table := folder.find(path)) is not None:
+        return folder.read(table)
+    raise InputError(
+        f"{path}: not a set of cases: expected editing/{medebench.METADATA}, "
+        "or previous/ with a CSV or JSONL beside it"
+    )
+
+
+def _first_problem(found: CaseSet) -> str:
+    first, more = found.problems[0], len(found.problems) - 1
+    who = first.case_id if first.case_id.startswith("record ") else f"case {first.case_id}"
+    field = f", field '{first.field}'" if first.field else ""
+    others = f" (and {more} more)" if more else ""
+    return (
+        f"{found.source}: {who}{field}: {first.message}{others}; "
+        f"`medebench cases check {found.source}` lists all, --fix leaves them out"
+    )

@@ -1,0 +1,182 @@
+"""From a record of some source to a Case: key spellings, types, ids and paths."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from medebench.cases.case import Case, id_problem
+from medebench.cases.caseset import CaseSet, Problem
+from medebench.cases.image import SUFFIXES
+
+#: Both spellings of the MedEBench release, the paper's figure, and our own.
+ALIASES = {
+    "id": "id",
+    "organ": "organ",
+    "task": "task",
+    "prompt": "prompt",
+    "instruction": "prompt",
+    "rephrased_prompt": "rephrased_prompt",
+    "detailed_prompt": "description",
+    "detailed_description": "description",
+    "description": "description",
+    "previous_image": "previous",
+    "previous": "previous",
+    "changed_image": "reference",
+    "groundtruth_image": "reference",
+    "ground_truth_image": "reference",
+    "reference": "reference",
+    "previous_mask": "roi",
+    "roi_mask": "roi",
+    "roi": "roi",
+    "key_concept": "key_concept",
+    "modality": "modality",
+    "url": "url",
+    "bits": "bits",
+}
+TEXTS = (
+    "prompt",
+    "organ",
+    "task",
+    "rephrased_prompt",
+    "description",
+    "key_concept",
+    "modality",
+    "url",
+)
+ROLES = ("previous", "reference", "roi")
+
+
+class _Bad(Exception):
+    def __init__(self, code: str, field: str, message: str) -> None:
+        super().__init__(message)
+        self.code, self.field, self.message = code, field, message
+
+
+def build_set(
+    name: str,
+    source: str,
+    root: Path,
+    records: Iterable[Any],
+    folders: Mapping[str, Path] | None = None,
+) -> CaseSet:
+    """A CaseSet of all good records; the others become its problems.
+
+    `folders` maps a role to a folder where `<id>.<suffix>` is looked for when a record names none.
+    """
+    cases: list[Case] = []
+    problems: list[Problem] = []
+    seen: set[str] = set()
+    for number, record in enumerate(records, start=1):
+        label = f"record {number}"
+        try:
+            values = _normalise(record)
+            label = _case_id(values)
+            if label.casefold() in seen:
+                raise _Bad("duplicate-id", "id", "is used by an earlier record as well")
+            seen.add(label.casefold())
+            cases.append(_case(label, values, root, folders or {}))
+        except _Bad as bad:
+            problems.append(Problem(bad.code, label, bad.field, bad.message))
+    return CaseSet(name, root, tuple(cases), source, tuple(problems))
+
+
+def _normalise(record: Any) -> dict[str, Any]:
+    if not isinstance(record, dict):
+        raise _Bad("bad-record", "", f"expected an object, found {_kind(record)}")
+    values: dict[str, Any] = {"extra": {}}
+    for key, value in record.items():
+        field = ALIASES.get(str(key).strip().casefold())
+        if field is None:
+            values["extra"][str(key)] = value
+        elif value is not None and value != "":
+            values[field] = value
+    return values
+
+
+def _case_id(values: dict[str, Any]) -> str:
+    given = values.get("id")
+    if given is None:
+        raise _Bad("missing-field", "id", "is missing")
+    if isinstance(given, bool) or not isinstance(given, int | str):
+        raise _Bad("bad-field", "id", f"expected text or a whole number, found {_kind(given)}")
+    case_id = _text("id", str(given))
+    if problem := id_problem(case_id):
+        raise _Bad("bad-id", "id", f"{case_id[:60]!r} {problem}")
+    return case_id
+
+
+def _case(case_id: str, values: dict[str, Any], root: Path, folders: Mapping[str, Path]) -> Case:
+    if "prompt" not in values:
+        raise _Bad("missing-field", "prompt", "is missing or empty")
+    texts = {field: _text(field, values[field]) for field in TEXTS if field in values}
+    paths = {role: _path(role, case_id, values.get(role), root, folders) for role in ROLES}
+    if paths["previous"] is None:
+        raise _Bad("missing-field", "previous", "is missing: every case needs an input image")
+    return Case(
+        id=case_id,
+        previous=paths["previous"],
+        reference=paths["reference"],
+        roi=paths["roi"],
+        bits=_bits(values.get("bits")),
+        extra=values["extra"],
+        **texts,
+    )
+
+
+def _text(field: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise _Bad("bad-field", field, f"expected text, found {_kind(value)}")
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise _Bad("bad-field", field, "holds half of a surrogate pair; save as UTF-8") from None
+    return value
+
+
+def _bits(value: Any) -> int | None:
+    if value is None:
+        return None
+    try:
+        bits = int(value)
+    except (TypeError, ValueError, OverflowError):
+        bits = 0
+    if isinstance(value, bool) or not 9 <= bits <= 16:
+        raise _Bad("bad-field", "bits", f"expected a whole number from 9 to 16, found {value!r}")
+    return bits
+
+
+def _path(
+    role: str, case_id: str, given: Any, root: Path, folders: Mapping[str, Path]
+) -> Path | None:
+    if given is None:
+        if role not in folders:
+            return None
+        candidates: Iterator[Path] = (folders[role] / (case_id + suffix) for suffix in SUFFIXES)
+        found = next((path for path in candidates if path.is_file()), None)
+        if found is None and role == "previous":
+            missing = folders[role] / (case_id + ".png")
+            raise _Bad("missing-file", role, f"{missing}: no such file")
+        return found
+    text = _text(role, given)
+    if "\0" in text or len(text) > 1000:
+        raise _Bad("bad-field", role, "is not a path")
+    try:
+        path = Path(os.path.normpath(root / text.replace("\\", "/")))
+        # Links count as what they point to: a set must not reach files outside its folder.
+        if not path.resolve().is_relative_to(root.resolve()):
+            raise _Bad("path-escape", role, f"{text!r} leaves the folder {root}")
+        if not path.is_file():
+            raise _Bad("missing-file", role, f"{path}: no such file")
+    except (OSError, RuntimeError) as error:
+        raise _Bad("bad-field", role, f"{text[:80]!r} is not a usable path ({error})") from None
+    return path
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "an object", list: "a list", bool: "true/false", type(None): "nothing"}
+    return names.get(
+        type(value), "a number" if isinstance(value, int | float) else repr(value)[:40]
+    )

@@ -1,0 +1,63 @@
+"""Metadata files: JSON, JSON Lines and CSV, read with errors that name the line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+from medebench.errors import InputError
+
+
+def read_records(path: Path) -> list[Any]:
+    """The records of a metadata file, by its suffix."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 at byte {error.start}; save it as UTF-8") from None
+    if path.suffix == ".csv":
+        return _csv(path, text)
+    if path.suffix == ".jsonl":
+        lines = enumerate(text.splitlines(), start=1)
+        return [_json(f"{path}, line {number}", line) for number, line in lines if line.strip()]
+    return _samples(path, _json(str(path), text))
+
+
+def _json(where: str, text: str) -> Any:
+    try:
+        return json.loads(text, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise InputError(f"{where}: not JSON ({error.msg}: {place})") from None
+    except (RecursionError, ValueError) as error:
+        why = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise InputError(f"{where}: not usable JSON ({why})") from None
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _samples(path: Path, value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        if not isinstance(value.get("samples"), list):
+            raise InputError(f"{path}: field 'samples' must be a list of cases")
+        value = value["samples"]
+    if not isinstance(value, list):
+        raise InputError(f"{path}: expected a list of cases or {{'samples': [...]}}")
+    return value
+
+
+def _csv(path: Path, text: str) -> list[Any]:
+    try:
+        rows = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
+    except csv.Error as error:
+        raise InputError(f"{path}: not CSV ({error})") from None
+    for number, row in enumerate(rows, start=2):
+        if None in row:
+            raise InputError(f"{path}, line {number}: more cells than the header has columns")
+    return rows

@@ -1,0 +1,79 @@
+"""The command line: each command parses, calls the public API, and prints."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from medebench import __version__
+from medebench.cli import (
+    adopt,
+    cases_check,
+    cases_get,
+    cases_make,
+    cases_show,
+    edit,
+    export,
+    listing,
+    report,
+    run,
+    score,
+)
+
+app = typer.Typer(
+    name="medebench",
+    help="Benchmark, diagnose and stress-test text-guided medical image editing.\n\n"
+    "Start with `medebench run`: it draws phantoms, runs the controls, scores them and ends in a "
+    "report. Research software: not for clinical decisions.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+cases_app = typer.Typer(
+    help="Make, get, check and look at sets of cases.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+def _print_version(value: bool) -> None:
+    if value:
+        typer.echo(f"medebench {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", callback=_print_version, is_eager=True
+        ),
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+) -> None:
+    if debug:
+        os.environ["MEDEBENCH_DEBUG"] = "1"
+
+
+app.command("run")(run.run)
+app.add_typer(cases_app, name="cases")
+cases_app.command("make")(cases_make.make)
+cases_app.command("get")(cases_get.get)
+cases_app.command("check")(cases_check.check)
+cases_app.command("show")(cases_show.show)
+app.command("edit")(edit.edit)
+app.command("adopt")(adopt.adopt)
+app.command("score")(score.score)
+app.command("report")(report.report)
+app.command("export")(export.export)
+app.command("editors")(listing.editors)
+app.command("metrics")(listing.metrics)
+app.command("judges")(listing.judges)
+
+
+def main() -> None:
+    app()

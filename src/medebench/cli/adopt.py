@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from medebench.cli.common import Json, Workers, guarded, progress_bar
+from medebench.cli.outcome import finish_edit
+
+
+@guarded
+def adopt(
+    folder: Annotated[Path, typer.Argument(help="Pictures named <id>_<k>.png or <id>.png.")],
+    cases: Annotated[str, typer.Option(help="The cases they were made from.")],
+    out: Annotated[Path, typer.Option(help="The run's folder.")],
+    name: Annotated[
+        str | None, typer.Option(help="Name of the editor; default: the folder's.")
+    ] = None,
+    control: Annotated[bool, typer.Option("--control", help="Not a model, but a control.")] = False,
+    workers: Workers = None,
+    as_json: Json = False,
+) -> None:
+    """Take over outputs that exist already.
+
+    They are copied; the folder stays as it is.
+
+    Example: medebench adopt generated_images/icedit --cases MedEBench --out runs/icedit
+    """
+    from medebench.runs import adopt as take_over
+
+    with progress_bar(f"adopting {folder.name}") as progress:
+        run = take_over(
+            folder, cases, out, name=name, control=control, workers=workers, progress=progress
+        )
+    finish_edit(run, as_json)

@@ -1,0 +1,116 @@
+"""What all commands share: one line for an error, a progress bar for people, JSON for machines."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, ParamSpec, TypeVar
+
+import typer
+
+from medebench.errors import MedebenchError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
+Workers = Annotated[
+    int | None, typer.Option(min=1, max=512, help="Threads; default: all cores.", metavar="N")
+]
+RetryFailed = Annotated[
+    bool, typer.Option("--retry-failed", help="Also do again what has a reason instead.")
+]
+
+
+def debugging() -> bool:
+    return bool(os.environ.get("MEDEBENCH_DEBUG"))
+
+
+def guarded(function: Callable[P, R]) -> Callable[P, R]:
+    """A mistake becomes one line and an exit code; `--debug` shows the traceback as well."""
+
+    @functools.wraps(function)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except MedebenchError as error:
+            if debugging():
+                raise
+            raise fail(str(error), error.exit_code) from None
+        except KeyboardInterrupt:
+            raise fail("stopped; the same command continues where it was", 130) from None
+        except BrokenPipeError:
+            # The reader (head, less) has seen enough.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(0) from None
+        except OSError as error:
+            if debugging():
+                raise
+            name = f"{error.filename}: " if error.filename else ""
+            raise fail(f"{name}{error.strerror or error}", 1) from None
+        except (typer.Exit, typer.Abort):
+            raise
+        except Exception as error:
+            if debugging():
+                raise
+            what = f"{type(error).__name__}: {error}".splitlines()[0]
+            raise fail(f"unexpected {what} (--debug shows where; please report it)", 1) from None
+
+    return wrapper
+
+
+def fail(message: str, code: int) -> typer.Exit:
+    line = " ".join(message.split())
+    typer.echo(f"medebench: {line}", err=True)
+    return typer.Exit(code)
+
+
+def say(message: str) -> None:
+    """A line for people; on stderr, so that stdout stays a result."""
+    typer.echo(message, err=True)
+
+
+def print_json(value: Any) -> None:
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def is_terminal() -> bool:
+    return sys.stderr.isatty()
+
+
+@contextmanager
+def progress_bar(title: str) -> Iterator[Callable[[int, int], None]]:
+    """A callback (done, total) that draws a bar on a terminal and is silent elsewhere."""
+    if not is_terminal():
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def print_table(table: Any) -> None:
+    """A rich table, as wide as it needs to be where the output is not a terminal."""
+    from rich.console import Console
+
+    console = Console() if sys.stdout.isatty() else Console(width=160, no_color=True)
+    console.print(table)

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from medebench.cli.common import Json, RetryFailed, Workers, guarded, progress_bar
+from medebench.cli.outcome import finish_edit
+
+
+@guarded
+def edit(
+    cases: Annotated[str, typer.Argument(help="A folder, a metadata file or `phantoms`.")],
+    editor: Annotated[str, typer.Option(help="NAME[:key=value,...] or file.py:Name.")],
+    out: Annotated[Path, typer.Option(help="The run's folder; an existing one is continued.")],
+    seed: Annotated[int, typer.Option(help="Seed of the run.")] = 0,
+    outputs: Annotated[int, typer.Option(min=1, help="Pictures per case.")] = 1,
+    organ: Annotated[list[str] | None, typer.Option(help="Only this organ (repeatable).")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N cases.")] = None,
+    workers: Workers = None,
+    retry_failed: RetryFailed = False,
+    as_json: Json = False,
+) -> None:
+    """Run an editor on every case of a set.
+
+    Interrupted, the same command continues.
+
+    Examples:
+
+        medebench edit phantoms --editor inpaint --out runs/inpaint
+
+        medebench edit MedEBench --editor blur:sigma=2 --out runs/blur --organ Skin
+
+        medebench edit MedEBench --editor mine.py:MyEditor --out runs/mine
+    """
+    from medebench.cases import load_cases
+    from medebench.editors import find_editor
+    from medebench.runs import edit as run_editor
+
+    chosen = find_editor(editor)
+    found = load_cases(cases).select(organs=organ, limit=limit)
+    with progress_bar(f"editing with {chosen.name}") as progress:
+        run = run_editor(
+            found,
+            chosen,
+            out,
+            seed=seed,
+            outputs=outputs,
+            workers=workers,
+            retry_failed=retry_failed,
+            progress=progress,
+        )
+    finish_edit(run, as_json)

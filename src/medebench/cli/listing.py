@@ -1,0 +1,97 @@
+"""`editors`, `metrics`, `judges`: what is there, and what each needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from medebench.cli.common import Json, guarded, print_json, print_table
+
+
+@guarded
+def editors(as_json: Json = False) -> None:
+    """List the editors with their settings and what they are shown."""
+    from medebench.editors import EDITORS
+    from medebench.settings import Settings
+
+    rows = []
+    for name in EDITORS.names():
+        kind = EDITORS.find(name)
+        model = getattr(kind, "Settings", Settings)
+        defaults = {field: info.default for field, info in model.model_fields.items()}
+        rows.append(
+            {
+                "editor": name,
+                "kind": "control" if getattr(kind, "control", False) else "model",
+                "sees": ["image", "instruction", *getattr(kind, "sees", ())],
+                "settings": defaults,
+                "needs": getattr(kind, "needs", "nothing"),
+                "summary": getattr(kind, "summary", ""),
+            }
+        )
+    _show(rows, as_json)
+
+
+@guarded
+def metrics(as_json: Json = False) -> None:
+    """List the metrics with direction, range and what a case must have."""
+    from medebench.metrics import METRICS
+
+    rows = []
+    for name in METRICS.names():
+        one = METRICS.find(name)
+        high = None if one.high == float("inf") else one.high
+        rows.append(
+            {
+                "metric": name,
+                "better": one.better,
+                "range": [one.low, high],
+                "needs": list(one.needs) or ["nothing"],
+                "summary": one.summary,
+            }
+        )
+    _show(rows, as_json)
+
+
+@guarded
+def judges(as_json: Json = False) -> None:
+    """List the judges."""
+    from medebench.judge import JUDGES, find_judge
+
+    rows = []
+    for name in JUDGES.names():
+        one = find_judge(name)
+        rows.append(
+            {
+                "judge": name,
+                "version": one.name,
+                "stand-in": one.stand_in,
+                "scores": list(one.scores),
+                "needs": getattr(one, "needs", "nothing"),
+                "summary": one.summary,
+            }
+        )
+    _show(rows, as_json)
+
+
+def _show(rows: list[dict[str, Any]], as_json: bool) -> None:
+    if as_json:
+        return print_json(rows)
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD)
+    for column in rows[0]:
+        table.add_column(column)
+    for row in rows:
+        table.add_row(*map(_cell, row.values()))
+    return print_table(table)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key}={one}" for key, one in value.items()) or "-"
+    if isinstance(value, list):
+        if all(one is None or isinstance(one, float) for one in value):
+            return " to ".join("∞" if one is None else f"{one:g}" for one in value)
+        return ", ".join(map(str, value))
+    return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else value

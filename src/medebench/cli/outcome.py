@@ -1,0 +1,64 @@
+"""How edit, adopt and score end: counts, the commonest reasons, the exit code."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from medebench.cli.common import print_json, say
+
+if TYPE_CHECKING:
+    from medebench.runs import Run
+
+
+def finish_edit(run: Run, as_json: bool) -> None:
+    """Report the outputs of a run; exit 1 if some are missing."""
+    with run.ledger() as ledger:
+        rows = list(ledger.outputs().values())
+    reasons = _count(row.reason for row in rows)
+    made, failed = len(rows) - sum(reasons.values()), sum(reasons.values())
+    if as_json:
+        print_json(_facts(run) | {"outputs": made, "failed": failed, "reasons": reasons})
+    else:
+        covered = f", {run.info.cases.count} of {run.info.cases.of} cases"
+        say(f"{run.name}: {made} outputs{covered}, {failed} failed, in {run.path}")
+        _say_reasons(reasons)
+    if failed:
+        raise typer.Exit(1)
+
+
+def finish_score(runs: Sequence[Run], as_json: bool) -> None:
+    """Report the scores of runs; exit 1 if an output itself is missing or unreadable."""
+    facts, broken = [], 0
+    for run in runs:
+        with run.ledger() as ledger:
+            rows = [(row.value, row.reason, row.output) for row in ledger.scores()]
+        reasons = _count(reason for _, reason, _ in rows)
+        broken += sum(sha is None for _, _, sha in rows)
+        scored = sum(value is not None for value, _, _ in rows)
+        facts.append(_facts(run) | {"scored": scored, "of": len(rows), "reasons": reasons})
+        if not as_json:
+            say(f"{run.name}: {scored} of {len(rows)} scores, in {run.path}")
+            _say_reasons(reasons)
+    if as_json:
+        print_json({"runs": facts})
+    if broken:
+        raise typer.Exit(1)
+
+
+def _facts(run: Run) -> dict[str, Any]:
+    return {"run": run.name, "path": str(run.path), "editor": run.info.editor}
+
+
+def _count(reasons: Iterable[str | None]) -> dict[str, int]:
+    return dict(Counter(reason for reason in reasons if reason is not None).most_common())
+
+
+def _say_reasons(reasons: dict[str, int], most: int = 3) -> None:
+    for reason, count in list(reasons.items())[:most]:
+        say(f"  {count} x {reason}")
+    if len(reasons) > most:
+        say(f"  ... and {len(reasons) - most} other reasons; --json lists them")

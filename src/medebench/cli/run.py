@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from medebench.cli.common import (
+    Json,
+    RetryFailed,
+    Workers,
+    guarded,
+    print_json,
+    print_table,
+    progress_bar,
+    say,
+)
+
+
+@guarded
+def run(
+    plan: Annotated[
+        str, typer.Argument(help="A YAML file, or the name of a built-in plan.")
+    ] = "demo",
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for runs and report; default: the plan's.")
+    ] = None,
+    workers: Workers = None,
+    retry_failed: RetryFailed = False,
+    as_json: Json = False,
+) -> None:
+    """Do everything a plan says: edit, score, report. Run again, it continues.
+
+    Examples:
+
+        medebench run
+
+        medebench run plan.yaml --out results
+    """
+    from medebench.plan import load_plan, run_plan
+
+    loaded = load_plan(plan, out)
+    done = run_plan(loaded, workers=workers, retry_failed=retry_failed, bar=progress_bar)
+    if as_json:
+        print_json(
+            {
+                "out": str(loaded.out),
+                "runs": [str(one.path) for one in done.runs],
+                "page": None if done.report is None else str(done.report.index),
+                "table": None if done.report is None else done.report.table.to_json(),
+                "failed": done.failed,
+            }
+        )
+    else:
+        if done.report is not None:
+            print_table(done.report.table.rich())
+            say(f"page: {done.report.index}")
+        say(f"runs: {loaded.out / 'runs'}")
+        if done.failed:
+            say(f"{done.failed} outputs failed; their reasons are in the ledgers and the report")
+    if done.failed:
+        raise typer.Exit(1)

@@ -1,0 +1,27 @@
+"""The errors a user can meet; the command line turns each into one line and an exit code."""
+
+from __future__ import annotations
+
+
+class MedebenchError(Exception):
+    """Something went wrong that the user can do something about (exit code 1)."""
+
+    exit_code = 1
+
+
+class InputError(MedebenchError):
+    """The call or its input is wrong (exit code 2): nothing has been written."""
+
+    exit_code = 2
+
+
+class ImageError(InputError):
+    """An image file that cannot be used; the text names the file and the remedy."""
+
+
+class BusyError(InputError):
+    """Another process is at work on the same run."""
+
+
+class NotReadyError(InputError):
+    """Something optional (an extra, weights, a key) is not there yet."""

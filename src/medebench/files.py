@@ -1,0 +1,74 @@
+"""Files that appear whole or not at all, and the folders medebench keeps for itself."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+TEMPORARY = ".medebench-tmp-"
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write through a temporary sibling and a rename: a killed process leaves no half file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = _sibling(path)
+    try:
+        temporary.write_bytes(data)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def write_text(path: Path, text: str) -> None:
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_json(path: Path, value: Any) -> None:
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+@contextmanager
+def whole_folder(target: Path) -> Iterator[Path]:
+    """A scratch folder beside `target` that becomes `target` only if the block succeeds."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    scratch = _sibling(target)
+    scratch.mkdir()
+    try:
+        yield scratch
+        if target.is_dir() and not any(target.iterdir()):
+            target.rmdir()
+        scratch.replace(target)
+    except BaseException:
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise
+
+
+def sweep(folder: Path) -> None:
+    """Remove what a killed process left half written."""
+    if folder.is_dir():
+        for leftover in folder.glob(TEMPORARY + "*"):
+            leftover.unlink(missing_ok=True)
+
+
+def sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def cache_folder() -> Path:
+    """`$MEDEBENCH_CACHE`, else the platform's cache folder."""
+    if given := os.environ.get("MEDEBENCH_CACHE"):
+        return Path(given)
+    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    return (Path(base) if base else Path.home() / ".cache") / "medebench"
+
+
+def _sibling(path: Path) -> Path:
+    return path.with_name(f"{TEMPORARY}{os.getpid()}-{uuid.uuid4().hex[:12]}")

@@ -1,0 +1,141 @@
+"""The offline judge: EA and VQ from pixels, for work without network or key.
+
+A stand-in, not a model of a reader: it knows colour and sharpness, nothing of anatomy. It sees the
+reference and the ROI. `docs/metrics.md` has the formulas, its limits and how it agrees with the
+published judge; its constants were chosen beforehand and are not fitted to any score.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from medebench.cases.image import Picture
+from medebench.cases.opened import OpenCase
+from medebench.judge.base import Verdict
+
+#: Width to which pictures are reduced for the comparison of colours.
+COMPARED_WIDTH = 256
+#: Blur before comparing, as a share of the width: before/after photographs never match exactly.
+TOLERANCE = 0.02
+#: A mean colour difference (CIE76) that is plain to see; it divides VQ by e.
+PLAIN_DIFFERENCE = 10.0
+#: Below this mean difference inside the ROI there is no intended change to measure.
+MIN_INTENDED = 1.0
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What the judge keeps of a case for all its outputs."""
+
+    previous: Floats
+    reference: Floats
+    roi: NDArray[np.bool_]
+    bands: NDArray[np.float64]
+
+
+class OfflineJudge:
+    name = "offline-1"
+    summary = "stand-in from colour and sharpness, no network; not comparable with a model's scores"
+    stand_in = True
+    scores = ("ea_offline", "vq_offline")
+
+    def judge(self, case: OpenCase, output: Picture) -> dict[str, Verdict]:
+        if case.case.reference is None or case.case.roi is None:
+            why = "the offline judge needs a reference and an ROI"
+            return {name: Verdict(None, why) for name in self.scores}
+        seen = case.memo.get("offline") or _look(case)
+        case.memo["offline"] = seen
+        made = _colours(output, case.data_range)
+        stray = _stray(made, seen)
+        return {
+            "ea_offline": _accuracy(made, seen, stray),
+            "vq_offline": _quality(_bands(output, case.data_range), seen, stray),
+        }
+
+
+def _look(case: OpenCase) -> _Seen:
+    previous = _colours(case.previous, case.data_range)
+    height, width = previous.shape[:2]
+    roi = cv2.resize(case.roi.astype(np.uint8), (width, height), interpolation=cv2.INTER_AREA)
+    return _Seen(
+        previous,
+        _colours(case.reference, case.data_range),
+        np.asarray(roi > 0),
+        _bands(case.previous, case.data_range),
+    )
+
+
+def _accuracy(made: Floats, seen: _Seen, stray: Floats) -> Verdict:
+    """2<m, t> / (<m, m> + <t, t> + <s, s>): how far the change m made is the change t intended.
+
+    s is what was changed outside the ROI. Doing nothing gives 0, the reference gives 1.
+    """
+    if not seen.roi.any():
+        return Verdict(None, "the ROI is empty")
+    intended = (seen.reference - seen.previous)[seen.roi].astype(np.float64)
+    change = (made - seen.previous)[seen.roi].astype(np.float64)
+    if float(np.sqrt((intended**2).sum(axis=1)).mean()) < MIN_INTENDED:
+        return Verdict(None, "reference and previous are alike inside the ROI")
+    overlap = float((change * intended).sum())
+    size = float((change**2).sum() + (intended**2).sum() + (stray.astype(np.float64) ** 2).sum())
+    value = min(1.0, max(0.0, 2 * overlap / size))
+    return Verdict(value, detail={"stray": _round(stray.mean() if stray.size else 0.0)})
+
+
+def _quality(bands: NDArray[np.float64], seen: _Seen, stray: Floats) -> Verdict:
+    """exp(-(|log ratio of detail to the input's| + stray / 10)): 1 where nothing looks worse."""
+    detail = float(np.abs(np.log(bands / seen.bands)).mean())
+    harm = float(stray.mean()) / PLAIN_DIFFERENCE if stray.size else 0.0
+    return Verdict(float(np.exp(-(detail + harm))), detail={"detail_change": _round(detail)})
+
+
+def _stray(made: Floats, seen: _Seen) -> Floats:
+    """Per pixel outside the ROI, how far the output is from both the input and the reference.
+
+    The nearer of the two counts: real references differ from their input outside the ROI as well.
+    """
+    outside = ~seen.roi
+    output = made[outside]
+    distances = [_distance(output, known[outside]) for known in (seen.previous, seen.reference)]
+    return np.asarray(np.minimum(*distances), np.float32)
+
+
+def _distance(first: Floats, second: Floats) -> Floats:
+    return np.asarray(np.sqrt(((first - second) ** 2).sum(axis=-1)), np.float32)
+
+
+def _colours(picture: Picture, data_range: int) -> Floats:
+    """CIE Lab, small and softened."""
+    height, width = picture.shape[:2]
+    scaled: NDArray[Any] = picture.astype(np.float32) / data_range
+    if width > COMPARED_WIDTH:
+        size = (COMPARED_WIDTH, max(1, round(height * COMPARED_WIDTH / width)))
+        scaled = cv2.resize(scaled, size, interpolation=cv2.INTER_AREA)
+    lab = cv2.cvtColor(scaled, cv2.COLOR_RGB2LAB)
+    return np.asarray(cv2.GaussianBlur(lab, (0, 0), TOLERANCE * lab.shape[1]), np.float32)
+
+
+def _bands(picture: Picture, data_range: int) -> NDArray[np.float64]:
+    """Mean absolute detail in three octaves: noise raises it, blur lowers it."""
+    scaled = picture.astype(np.float32) * (255 / data_range)
+    grey: NDArray[Any] = cv2.cvtColor(scaled, cv2.COLOR_RGB2GRAY)
+    levels = []
+    for _ in range(3):
+        soft = cv2.GaussianBlur(grey, (0, 0), 1.0)
+        # The quarter keeps flat pictures, and rounding to 8 bits, from deciding anything.
+        levels.append(float(cv2.absdiff(grey, soft).mean()) + 0.25)
+        if min(soft.shape) < 4:
+            break
+        grey = cv2.resize(soft, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)
+    return np.asarray(levels)
+
+
+def _round(value: Any) -> float:
+    return round(float(value), 4)

@@ -1,0 +1,152 @@
+"""What a plan may say, and reading one with errors that name the file and the field."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from medebench.cases.case import id_problem
+from medebench.errors import InputError
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class EditorEntry(_Part):
+    """`- inpaint:radius=3`, or a mapping with a name of its own."""
+
+    editor: str
+    name: str | None = None
+    settings: dict[str, Any] = {}
+    outputs: int | None = Field(None, ge=1)
+    seed: int | None = None
+
+
+class AdoptEntry(_Part):
+    folder: str
+    name: str | None = None
+    control: bool = False
+
+
+class ReportEntry(_Part):
+    headline: Literal["cp", "cp_published"] = "cp"
+    title: str | None = None
+    published: bool = True
+
+
+class PlanModel(_Part):
+    cases: str
+    organs: list[str] | None = None
+    limit: int | None = Field(None, ge=1)
+    out: str | None = None
+    seed: int = 0
+    outputs: int = Field(1, ge=1)
+    editors: list[EditorEntry] = []
+    adopt: list[AdoptEntry] = []
+    metrics: list[str] | None = None
+    judge: str | None = None
+    report: ReportEntry | None = ReportEntry()
+
+    @field_validator("editors", mode="before")
+    @classmethod
+    def _short(cls, value: Any) -> Any:
+        if not isinstance(value, list):
+            return value
+        return [{"editor": one} if isinstance(one, str) else one for one in value]
+
+    @field_validator("report", mode="before")
+    @classmethod
+    def _yes_or_no(cls, value: Any) -> Any:
+        return {} if value is True else None if value is False else value
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A checked plan: what to do, and where."""
+
+    name: str
+    model: PlanModel
+    out: Path
+    #: Relative paths in the plan start here.
+    folder: Path
+
+    def path(self, text: str) -> str:
+        """A path of the plan as seen from its file; built-in names stay as they are."""
+        if text == "phantoms" or text.startswith(("phantoms:", "hub:")):
+            return text
+        return str(self.folder / Path(text).expanduser())
+
+
+def builtin_plans() -> list[str]:
+    folder = resources.files("medebench.plan") / "builtin"
+    return sorted(one.name[:-5] for one in folder.iterdir() if one.name.endswith(".yaml"))
+
+
+def load_plan(plan: str, out: Path | None = None) -> Plan:
+    """The plan in a YAML file, or a built-in one."""
+    path = Path(plan).expanduser()
+    if plan in builtin_plans() and not path.suffix:
+        text = (resources.files("medebench.plan") / "builtin" / f"{plan}.yaml").read_text("utf-8")
+        where, folder, name = f"built-in plan {plan}", Path.cwd(), plan
+    else:
+        text, where, folder, name = _read(path), str(path), path.absolute().parent, path.stem
+    model = _check(where, text)
+    target = out if out is not None else folder / (model.out or f"medebench-{name}")
+    return Plan(name, model, target.expanduser().absolute(), folder)
+
+
+def _read(path: Path) -> str:
+    if not path.is_file():
+        names = builtin_plans()
+        close = difflib.get_close_matches(str(path), names, 1)
+        hint = f"did you mean '{close[0]}'?" if close else f"built-in plans: {', '.join(names)}"
+        raise InputError(f"{path}: no such plan; {hint}")
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read as UTF-8 text ({error})") from None
+
+
+def _check(where: str, text: str) -> PlanModel:
+    try:
+        value = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or type(error).__name__
+        raise InputError(f"{where}{place}: not YAML ({problem})") from None
+    if not isinstance(value, dict):
+        raise InputError(f"{where}: expected fields such as 'cases:' and 'editors:'")
+    try:
+        model = PlanModel.model_validate(value)
+    except ValidationError as error:
+        raise InputError(f"{where}: {_first(error)}") from None
+    if not model.editors and not model.adopt:
+        raise InputError(f"{where}: editors: name at least one editor, or a folder under 'adopt'")
+    for name in [one.name for one in model.editors] + [one.name for one in model.adopt]:
+        if name is not None and (problem := id_problem(name)):
+            raise InputError(f"{where}: name: {name!r} {problem}")
+    return model
+
+
+def _first(error: ValidationError) -> str:
+    first = error.errors()[0]
+    place = ".".join(map(str, first["loc"]))
+    if first["type"] == "extra_forbidden":
+        parts: dict[str, type[_Part]] = {
+            "editors": EditorEntry,
+            "adopt": AdoptEntry,
+            "report": ReportEntry,
+        }
+        nested = len(first["loc"]) > 1
+        model = parts.get(str(first["loc"][0]), PlanModel) if nested else PlanModel
+        known = ", ".join(model.model_fields)
+        return f"{place}: no such field; there are: {known}"
+    return f"{place}: {first['msg'][0].lower()}{first['msg'][1:]}"

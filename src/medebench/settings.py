@@ -1,0 +1,46 @@
+"""`name:key=value,key=value`, the one way to give settings on a command line."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from medebench.errors import InputError
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class Settings(BaseModel):
+    """Typed settings: unknown names are refused, values are read from text."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def split_call(text: str) -> tuple[str, dict[str, str]]:
+    """`inpaint:radius=5` -> ("inpaint", {"radius": "5"}); a file's `path.py:Name` stays whole."""
+    name, pairs = text, ""
+    start = text.rfind(".py:")
+    colon = text.find(":", start + 4 if start >= 0 else 0)
+    if colon >= 0:
+        name, pairs = text[:colon], text[colon + 1 :]
+    given: dict[str, str] = {}
+    for pair in filter(None, pairs.split(",")):
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise InputError(f"'{text}': expected name:key=value,key=value, found '{pair}'")
+        given[key.strip()] = value.strip()
+    return name, given
+
+
+def read_settings(model: type[Model], given: dict[str, Any], where: str) -> Model:
+    """Validate, with one line that names the setting and what it may be."""
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "settings"
+        if first["type"] == "extra_forbidden":
+            known = ", ".join(model.model_fields) or "none"
+            raise InputError(f"{where}: no setting '{place}'; it has: {known}") from None
+        raise InputError(f"{where}: {place}: {first['msg']}") from None

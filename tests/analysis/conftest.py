@@ -1,0 +1,40 @@
+"""A builder of score frames for the tests of the analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import polars as pl
+import pytest
+
+Frame = Callable[[Iterable[dict[str, Any]]], pl.DataFrame]
+
+SCHEMA = {
+    "run": pl.String,
+    "editor": pl.String,
+    "control": pl.Boolean,
+    "organ": pl.String,
+    "task": pl.String,
+    "case": pl.String,
+    "k": pl.Int64,
+    "source": pl.String,
+    "metric": pl.String,
+    "value": pl.Float64,
+    "reason": pl.String,
+}
+
+
+@pytest.fixture(scope="session")
+def frame() -> Frame:
+    """Rows that name only what matters; a case is its own source unless said otherwise."""
+
+    def build(rows: Iterable[dict[str, Any]]) -> pl.DataFrame:
+        usual = {"run": "r", "control": False, "organ": "lung", "task": "t", "k": 0, "metric": "cp"}
+        full = []
+        for row in rows:
+            row = usual | {"value": None, "reason": None} | row
+            full.append({"editor": row["run"], "source": row["case"]} | row)
+        return pl.DataFrame(full, schema=SCHEMA)
+
+    return build

@@ -1,0 +1,80 @@
+"""What all tests share: small case sets drawn here, and the real excerpt where it is present."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+REPOSITORY = Path(__file__).parent.parent
+EXCERPT = REPOSITORY.parent / "shared" / "medebench-sample"
+
+
+@pytest.fixture(scope="session")
+def excerpt() -> Path:
+    if not EXCERPT.is_dir():
+        pytest.skip("the excerpt of the MedEBench release is not here")
+    return EXCERPT
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests never write into the user's cache; phantoms are drawn once per session."""
+    cache = tmp_path_factory.getbasetemp() / "cache"
+    monkeypatch.setenv("MEDEBENCH_CACHE", str(cache))
+
+
+def draw(seed: int, height: int = 48, width: int = 64) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """A smooth random picture: SSIM of two of them is far from 0 and from 1."""
+    generator = np.random.default_rng(seed)
+    coarse = generator.integers(0, 256, (6, 8, 3), dtype=np.uint8)
+    return np.asarray(Image.fromarray(coarse).resize((width, height), Image.Resampling.BICUBIC))
+
+
+def write_set(folder: Path, count: int = 4, **changes: Any) -> Path:
+    """A small set in the layout of the release; `changes` are put into every record."""
+    editing = folder / "editing"
+    for name in ("previous", "changed", "previous_mask"):
+        (editing / name).mkdir(parents=True, exist_ok=True)
+    samples = []
+    for number in range(1, count + 1):
+        previous = draw(number)
+        mask = np.zeros((48, 64), np.uint8)
+        mask[10:30, 12 + number : 40] = 255
+        reference = previous.copy()
+        reference[mask > 0] = 255 - reference[mask > 0]
+        Image.fromarray(previous).save(editing / "previous" / f"{number}.png")
+        Image.fromarray(reference).save(editing / "changed" / f"{number}.png")
+        Image.fromarray(mask).save(editing / "previous_mask" / f"{number}.png")
+        samples.append(
+            {
+                "id": number,
+                "Organ": "Skin" if number % 2 else "Teeth",
+                "Task": "Remove moles" if number % 2 else "Whiten teeth",
+                "prompt": f"Remove the mole number {number}.",
+                "rephrased_prompt": f"Take mole {number} away.",
+                "detailed_prompt": "A photograph in which a mole is removed and skin is left.",
+                "previous_image": f"editing/previous/{number}.png",
+                "changed_image": f"editing/changed/{number}.png",
+                "previous_mask": f"editing/previous_mask/{number}.png",
+                "url": "",
+                **changes,
+            }
+        )
+    (editing / "editing_metadata.json").write_text(json.dumps({"samples": samples}))
+    return folder
+
+
+@pytest.fixture
+def small_set(tmp_path: Path) -> Path:
+    return write_set(tmp_path / "set")
+
+
+@pytest.fixture
+def make_set(tmp_path: Path) -> Callable[..., Path]:
+    return lambda count=4, name="set", **changes: write_set(tmp_path / name, count, **changes)

@@ -1,0 +1,113 @@
+"""A user's own editor, metric and judge: from a file, and by entry point from a real package."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import medebench as mb
+from medebench.errors import InputError
+
+OWN = """
+import numpy as np
+import medebench as mb
+
+class Invert:
+    summary = "turns black into white"
+    sees = ()
+    control = False
+
+    class Settings(mb.Settings):
+        strength: float = 1.0
+
+    def __init__(self, settings):
+        self.settings = settings
+
+    def edit(self, request):
+        if request.case.case.id == "2":
+            raise mb.Refused("I do not do teeth")
+        if request.case.case.id == "3":
+            raise ZeroDivisionError("oh dear")
+        if request.case.case.id == "4":
+            return np.zeros((5, 5), np.float32)
+        picture = request.case.previous
+        inverted = (picture * (1 - self.settings.strength) + (255 - picture) * self.settings.strength)
+        return mb.Edit(inverted.astype(np.uint8), {"strength": self.settings.strength})
+
+@mb.metric("darkness", "share of black", better="lower")
+def darkness(case, output):
+    if case.case.id == "1":
+        return float("nan")
+    return float((output == 0).mean())
+
+class Coin:
+    name, summary, stand_in, scores = "coin-1", "tosses a coin", True, ("ea_coin",)
+
+    def judge(self, case, output):
+        return {"ea_coin": mb.Verdict(0.5, detail={"why": "heads"})}
+
+not_a_metric = 3
+"""
+
+
+@pytest.fixture
+def own(tmp_path):
+    path = tmp_path / "own.py"
+    path.write_text(textwrap.dedent(OWN))
+    return path
+
+
+def test_own_editor_metric_and_judge_from_a_file(own, small_set, tmp_path):
+    run = mb.edit(small_set, f"{own}:Invert:strength=0.5", out=tmp_path / "run")
+    assert run.info.editor == "Invert" and run.info.settings == {"strength": 0.5}
+    with run.ledger() as ledger:
+        outputs = ledger.outputs()
+    assert outputs["1", 0].detail == {"strength": 0.5}
+    assert outputs["2", 0].reason == "I do not do teeth"
+    assert outputs["3", 0].reason == "ZeroDivisionError: oh dear"
+    assert "float32" in outputs["4", 0].reason
+    mb.score(run, [f"{own}:darkness"], f"{own}:Coin")
+    rows = {(r["case"], r["metric"]): r for r in run.frame().iter_rows(named=True)}
+    assert rows["1", "darkness"]["value"] is None
+    assert rows["1", "darkness"]["reason"] == "the metric returned nan"
+    assert rows["1", "ea_coin"]["value"] == 0.5
+    assert rows["2", "ea_coin"]["reason"] == "no output: I do not do teeth"
+
+
+def test_mistakes_in_own_files_are_named(own, small_set, tmp_path):
+    with pytest.raises(InputError, match="has no 'Nothing'"):
+        mb.edit(small_set, f"{own}:Nothing", out=tmp_path / "run")
+    with pytest.raises(InputError, match="no method edit"):
+        mb.edit(small_set, f"{own}:Coin", out=tmp_path / "run")
+    broken = tmp_path / "broken.py"
+    broken.write_text("def (")
+    with pytest.raises(InputError, match=r"broken\.py: SyntaxError"):
+        mb.edit(small_set, f"{broken}:X", out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_entry_points_of_an_installed_package(own, tmp_path):
+    """A distribution on the path is found without being named anywhere."""
+    site = tmp_path / "site"
+    info = site / "plug-1.dist-info"
+    info.mkdir(parents=True)
+    (site / "plug.py").write_text(own.read_text())
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: plug\nVersion: 1\n")
+    (info / "entry_points.txt").write_text(
+        "[medebench.editors]\ninvert = plug:Invert\n[medebench.metrics]\ndarkness = plug:darkness\n"
+        "[medebench.judges]\ncoin = plug:Coin\n"
+    )
+    code = (
+        f"import sys; sys.path.insert(0, {str(site)!r})\n"
+        "import sys; sys.argv = ['medebench', sys.argv[1], '--json']\n"
+        "from medebench.cli import main; main()"
+    )
+    for command, name in [("editors", "invert"), ("metrics", "darkness"), ("judges", "coin")]:
+        done = subprocess.run(
+            [sys.executable, "-c", code, command], capture_output=True, text=True, check=True
+        )
+        assert name in [next(iter(row.values())) for row in json.loads(done.stdout)]
