@@ -19,6 +19,14 @@ class ImageError(InputError):
     """An image file that cannot be used; the text names the file and the remedy."""
 
 
+class DamagedImageError(ImageError):
+    """The file begins like an image and then breaks off or makes no sense."""
+
+
+class OversizedImageError(ImageError):
+    """More pixels than medebench decodes."""
+
+
 class BusyError(InputError):
     """Another process is at work on the same run."""
 

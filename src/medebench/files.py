@@ -39,6 +39,7 @@ def write_json(path: Path, value: Any) -> None:
 def whole_folder(target: Path) -> Iterator[Path]:
     """A scratch folder beside `target` that becomes `target` only if the block succeeds."""
     target.parent.mkdir(parents=True, exist_ok=True)
+    _sweep_abandoned(target.parent)
     scratch = _sibling(target)
     scratch.mkdir()
     try:
@@ -52,10 +53,36 @@ def whole_folder(target: Path) -> Iterator[Path]:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what a killed process left half written."""
-    if folder.is_dir():
-        for leftover in folder.glob(TEMPORARY + "*"):
-            leftover.unlink(missing_ok=True)
+    """Remove what killed processes left half written in a folder that is ours alone."""
+    for leftover in folder.glob(TEMPORARY + "*"):
+        _remove(leftover)
+
+
+def _sweep_abandoned(folder: Path) -> None:
+    """The same in a shared folder: only what belongs to a process that is no more."""
+    for leftover in folder.glob(TEMPORARY + "*"):
+        owner = leftover.name.removeprefix(TEMPORARY).split("-")[0]
+        if owner.isdecimal() and not _is_alive(int(owner)):
+            _remove(leftover)
+
+
+def _is_alive(process: int) -> bool:
+    if os.name != "posix":
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def sha256(data: bytes) -> str:

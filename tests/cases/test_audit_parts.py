@@ -227,3 +227,20 @@ def test_a_plain_png_is_plain() -> None:
     assert is_plain_png(data)
     assert not is_plain_png(data + b"hidden")
     assert not is_plain_png(saved("JPEG"))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(["PNG", "JPEG", "WEBP", "BMP"]),
+    st.lists(st.tuples(st.floats(0, 0.999), st.integers(0, 255)), min_size=1, max_size=4),
+    st.booleans(),
+)
+@pytest.mark.filterwarnings("ignore")
+def test_a_damaged_file_is_a_fact_and_not_a_crash(
+    how: str, changes: list[tuple[float, int]], mask: bool
+) -> None:
+    data = bytearray(saved(how))
+    for place, value in changes:
+        data[int(place**3 * len(data))] = value
+    facts = gather(Path(__file__), mask, bytes(data)).facts
+    assert (facts.flaw is None) == (facts.size != (0, 0))

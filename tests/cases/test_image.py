@@ -103,16 +103,18 @@ def test_resize_is_pillows_bicubic(rgb):
     assert np.abs(deep / 257 - expected).max() < 1.0
 
 
-def _header_only(width: int, height: int) -> bytes:
-    """A PNG that claims a size and holds next to nothing."""
-
+def _png_of(header: bytes, rows: bytes) -> bytes:
     def chunk(kind: bytes, data: bytes) -> bytes:
         body = kind + data
         return struct.pack(">I", len(data)) + body + struct.pack(">I", zlib.crc32(body))
 
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    data = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"\0" * 10)) + chunk(b"IEND", b"")
+    data = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
     return b"\x89PNG\r\n\x1a\n" + data
+
+
+def _header_only(width: int, height: int) -> bytes:
+    """A PNG that claims a size and holds next to nothing."""
+    return _png_of(struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0), b"\0" * 10)
 
 
 @pytest.mark.parametrize("size", [(50_000, 50_000), (9_000, 9_000)])
@@ -178,3 +180,32 @@ def test_rgb_mask(tmp_path):
     plane = np.zeros((8, 8, 3), np.uint8)
     plane[:4] = 255
     assert (read_mask(_save(tmp_path, Image.fromarray(plane))) > 127).sum() == 32
+
+
+def test_sixteen_bit_grey_with_alpha_and_colour_tiff_keep_their_depth(tmp_path):
+    deep = np.random.default_rng(2).integers(0, 65536, (9, 12, 3), dtype=np.uint16)
+    cv2.imwrite(str(tmp_path / "x.tiff"), deep[..., ::-1])
+    assert (read_picture(tmp_path / "x.tiff") == deep).all()
+    rows = np.random.default_rng(3).integers(0, 65536, (9, 12, 2)).astype(">u2")
+    packed = b"".join(b"\0" + row.tobytes() for row in rows)
+    path = tmp_path / "la.png"
+    header = struct.pack(">IIBBBBB", 12, 9, 16, 4, 0, 0, 0)
+    path.write_bytes(_png_of(header, packed))
+    assert (read_picture(path) == rows[..., :1]).all()
+
+
+def test_values_above_the_stated_bits_do_not_wrap_around():
+    deep = np.full((4, 4, 3), 5000, np.uint16)
+    assert (match(deep, np.zeros((4, 4, 3), np.uint8), bits=12) == 255).all()
+
+
+def test_the_limit_can_be_raised_and_must_be_a_number(tmp_path, monkeypatch):
+    from medebench.errors import InputError
+
+    path = _save(tmp_path, Image.new("RGB", (30, 30)))
+    monkeypatch.setenv("MEDEBENCH_MAX_PIXELS", "899")
+    with pytest.raises(ImageError, match="30 x 30 is more than 899"):
+        read_picture(path)
+    monkeypatch.setenv("MEDEBENCH_MAX_PIXELS", "many")
+    with pytest.raises(InputError, match="expected a whole number"):
+        read_picture(path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 
 import pytest
@@ -106,7 +105,7 @@ def test_plain_folder_with_jsonl_and_explicit_paths(plain):
         (lambda s: s[1].update(id="a/b"), ["record 2", "'id'", "'/'"]),
         (lambda s: s[1].update(id=""), ["'id'", "missing"]),
         (lambda s: s[1].update(id=1.5), ["'id'", "number"]),
-        (lambda s: s[1].update(previous_image="../../secret.png"), ["case 2", "'previous'", "leaves"]),
+        (lambda s: s[1].update(previous_image="../../x.png"), ["case 2", "'previous'", "leaves"]),
         (lambda s: s[1].update(previous_image="/etc/passwd"), ["'previous'", "leaves"]),
         (lambda s: s[1].update(changed_image="editing/none.png"), ["'reference'", "no such file"]),
         (lambda s: s[1].update(previous_mask=["x"]), ["'roi'", "a list"]),
@@ -156,7 +155,7 @@ def test_link_out_of_the_set_is_refused(small_set, tmp_path):
     (tmp_path / "secret.png").write_bytes(b"x")
     target = small_set / "editing/previous/2.png"
     target.unlink()
-    os.symlink(tmp_path / "secret.png", target)
+    target.symlink_to(tmp_path / "secret.png")
     with pytest.raises(InputError, match="leaves"):
         load_cases(small_set)
 

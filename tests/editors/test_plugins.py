@@ -35,7 +35,8 @@ class Invert:
         if request.case.case.id == "4":
             return np.zeros((5, 5), np.float32)
         picture = request.case.previous
-        inverted = (picture * (1 - self.settings.strength) + (255 - picture) * self.settings.strength)
+        weight = self.settings.strength
+        inverted = picture * (1 - weight) + (255 - picture) * weight
         return mb.Edit(inverted.astype(np.uint8), {"strength": self.settings.strength})
 
 @mb.metric("darkness", "share of black", better="lower")

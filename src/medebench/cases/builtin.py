@@ -7,6 +7,7 @@ from pydantic import Field
 from medebench.cases.caseset import CaseSet
 from medebench.cases.readers import medebench
 from medebench.files import cache_folder
+from medebench.progress import Progress, silent
 from medebench.settings import Settings, read_settings, split_call
 
 
@@ -15,7 +16,7 @@ class PhantomSettings(Settings):
     seed: int = Field(0, ge=0)
 
 
-def phantom_set(text: str) -> CaseSet:
+def phantom_set(text: str, progress: Progress = silent) -> CaseSet:
     """`phantoms[:count=N,seed=S]`, drawn into the cache folder the first time it is asked for."""
     from medebench.cases.phantoms import VERSION, write_phantoms
 
@@ -25,7 +26,12 @@ def phantom_set(text: str) -> CaseSet:
     folder = cache_folder() / name
     if not folder.exists():
         try:
-            write_phantoms(folder, settings.count, settings.seed)
+            write_phantoms(
+                folder,
+                settings.count,
+                settings.seed,
+                progress=lambda done: progress(done, settings.count),
+            )
         except OSError:
             # Another process may have drawn the same set in the meantime.
             if not folder.exists():

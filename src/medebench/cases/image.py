@@ -17,7 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from medebench.errors import ImageError
+from medebench.errors import (
+    DamagedImageError,
+    ImageError,
+    InputError,
+    OversizedImageError,
+)
 
 #: (height, width, 3), uint8 or uint16.
 Picture: TypeAlias = NDArray[Any]
@@ -28,19 +33,22 @@ SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".bmp")
 #: Beyond this a file is refused before it is decoded; `MEDEBENCH_MAX_PIXELS` moves the limit.
 MAX_PIXELS = 64_000_000
 
-_PNG = b"\x89PNG\r\n\x1a\n"
 _ORIENTATION = 0x0112
+_BITS_PER_SAMPLE = 258
 
-# Our own limit is lower than Pillow's warning, and an error instead of a line on the screen.
+# What Pillow warns of is an error of ours (too many pixels) or does not touch the pixels.
 warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
+warnings.filterwarnings("ignore", category=UserWarning, module=r"PIL\.")
 
 
 def read_picture(path: Path, data: bytes | None = None) -> Picture:
     """The pixels of `path` (or of `data`, its bytes), three channels, 8 or 16 bits."""
     data = read_file(path) if data is None else data
-    if _is_deep_colour_png(data):
-        return _read_deep_colour(path, data)
     image = open_image(path, data)
+    if (plain := _plain_png(image, data)) is not None:
+        return plain if plain.shape[2] == 3 else np.repeat(plain, 3, axis=2)
+    if _is_deep_colour(image, data):
+        return _read_deep_colour(path, data)
     try:
         image = upright(image)
         if image.mode in ("I;16", "I;16L", "I;16B", "I;16N", "I"):
@@ -51,8 +59,11 @@ def read_picture(path: Path, data: bytes | None = None) -> Picture:
         if image.mode == "P" and "transparency" in image.info:
             image = image.convert("RGBA")
         return np.asarray(image.convert("RGB"))
-    except (OSError, SyntaxError, ValueError, EOFError, MemoryError) as error:
-        raise ImageError(f"{path}: damaged or truncated image ({_why(error)})") from error
+    except ImageError:
+        raise
+    except Exception as error:
+        # Decoders raise whatever a damaged file makes them stumble over.
+        raise DamagedImageError(f"{path}: damaged or truncated image ({_why(error)})") from error
 
 
 def read_mask(path: Path, data: bytes | None = None) -> Mask:
@@ -60,8 +71,13 @@ def read_mask(path: Path, data: bytes | None = None) -> Mask:
     data = read_file(path) if data is None else data
     image = open_image(path, data)
     try:
+        plain = _plain_png(image, data) if image.mode == "L" else None
         image = upright(image)
-        if image.mode in ("I;16", "I;16L", "I;16B", "I;16N", "I"):
+        if plain is not None:
+            grey = plain[..., 0]
+        elif image.mode == "F":
+            raise ImageError(f"{path}: floating-point mask; save 0 and 255 in 8 bits")
+        elif image.mode in ("I;16", "I;16L", "I;16B", "I;16N", "I"):
             deep = _sixteen_bits(path, image)
             grey = (deep if deep.max(initial=0) <= 255 else deep >> 8).astype(np.uint8)
         else:
@@ -70,8 +86,10 @@ def read_mask(path: Path, data: bytes | None = None) -> Mask:
             grey = np.asarray(image.convert("L"))
         # Label maps of zeros and ones would else read as empty.
         return grey * np.uint8(255) if grey.max(initial=0) == 1 else grey
-    except (OSError, SyntaxError, ValueError, EOFError, MemoryError) as error:
-        raise ImageError(f"{path}: damaged or truncated mask ({_why(error)})") from error
+    except ImageError:
+        raise
+    except Exception as error:
+        raise DamagedImageError(f"{path}: damaged or truncated mask ({_why(error)})") from error
 
 
 def read_file(path: Path) -> bytes:
@@ -90,11 +108,13 @@ def open_image(path: Path, data: bytes) -> Image.Image:
     try:
         image = Image.open(io.BytesIO(data), formats=FORMATS)
     except Image.DecompressionBombError:
-        raise ImageError(f"{path}: larger than {_max_pixels():,} pixels; {_SMALLER}") from None
+        raise OversizedImageError(
+            f"{path}: larger than {_max_pixels():,} pixels; {_SMALLER}"
+        ) from None
     except UnidentifiedImageError:
         raise ImageError(f"{path}: not an image ({', '.join(FORMATS)} are read)") from None
-    except (OSError, SyntaxError, ValueError, EOFError) as error:
-        raise ImageError(f"{path}: damaged image ({_why(error)})") from error
+    except Exception as error:
+        raise DamagedImageError(f"{path}: damaged image ({_why(error)})") from error
     check_size(path, *image.size)
     return image
 
@@ -104,7 +124,9 @@ _SMALLER = "make it smaller or raise MEDEBENCH_MAX_PIXELS"
 
 def check_size(path: Path, width: int, height: int) -> None:
     if width * height > _max_pixels():
-        raise ImageError(f"{path}: {width} x {height} is more than {_max_pixels():,}; {_SMALLER}")
+        raise OversizedImageError(
+            f"{path}: {width} x {height} is more than {_max_pixels():,} pixels; {_SMALLER}"
+        )
     if not width * height:
         raise ImageError(f"{path}: has no pixels")
 
@@ -129,7 +151,8 @@ def match(picture: Picture, like: Picture, bits: int | None = None) -> Picture:
     """`picture` in the size (bicubic) and the depth of `like`, so that the two can be compared."""
     if picture.dtype != like.dtype:
         top, given = data_range(like, bits), data_range(picture, bits)
-        picture = np.round(picture.astype(np.float64) * (top / given)).astype(like.dtype)
+        scaled = np.round(picture.astype(np.float64) * (top / given))
+        picture = np.clip(scaled, 0, top).astype(like.dtype)
     if picture.shape[:2] != like.shape[:2]:
         picture = resize(picture, like.shape[1], like.shape[0])
     return np.ascontiguousarray(picture)
@@ -176,24 +199,44 @@ def encode_png(picture: Picture) -> bytes:
 
 
 def _max_pixels() -> int:
-    return int(os.environ.get("MEDEBENCH_MAX_PIXELS", MAX_PIXELS))
+    given = os.environ.get("MEDEBENCH_MAX_PIXELS")
+    if given is None:
+        return MAX_PIXELS
+    if not given.isdecimal():
+        raise InputError(f"MEDEBENCH_MAX_PIXELS: expected a whole number, found '{given}'")
+    # Pillow has a limit of its own, which must not undercut the user's.
+    Image.MAX_IMAGE_PIXELS = max(Image.MAX_IMAGE_PIXELS or 0, int(given))
+    return int(given)
 
 
-def _is_deep_colour_png(data: bytes) -> bool:
-    """16 bits in more than one channel: the one kind that Pillow silently cuts to eight."""
-    return data[:8] == _PNG and data[24:25] == b"\x10" and data[25:26] in (b"\x02", b"\x06")
+def _plain_png(image: Image.Image, data: bytes) -> NDArray[np.uint8] | None:
+    if image.format != "PNG" or image.mode not in ("RGB", "L"):
+        return None
+    # Compiled code, imported only once there is a picture to decode.
+    from medebench.cases.png import read_plain_png
+
+    return read_plain_png(data)
+
+
+def _is_deep_colour(image: Image.Image, data: bytes) -> bool:
+    """16 bits in more than one channel: what Pillow silently cuts to eight."""
+    if image.format == "PNG":
+        return data[24] == 16 and data[25] in (2, 4, 6)
+    if image.format == "TIFF" and image.mode in ("RGB", "RGBA", "RGBX"):
+        depths = getattr(image, "tag_v2", {}).get(_BITS_PER_SAMPLE, (8,))
+        return bool(max(depths) > 8)
+    return False
 
 
 def _read_deep_colour(path: Path, data: bytes) -> Picture:
     import cv2
 
-    check_size(path, int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big"))
     try:
         pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
     except cv2.error as error:
-        raise ImageError(f"{path}: damaged or truncated image ({error.err})") from error
-    if pixels is None or pixels.ndim != 3 or pixels.dtype != np.uint16:
-        raise ImageError(f"{path}: damaged or truncated image")
+        raise DamagedImageError(f"{path}: damaged or truncated image ({error.err})") from error
+    if pixels is None or pixels.ndim != 3 or pixels.dtype != np.uint16 or pixels.shape[2] < 3:
+        raise DamagedImageError(f"{path}: damaged or truncated image")
     return np.ascontiguousarray(pixels[..., 2::-1])
 
 

@@ -8,23 +8,26 @@ from medebench.cases.builtin import phantom_set
 from medebench.cases.caseset import CaseSet
 from medebench.cases.readers import folder, medebench
 from medebench.errors import InputError
+from medebench.progress import Progress, silent
 
 
-def load_cases(source: str | Path | CaseSet, *, strict: bool = True) -> CaseSet:
+def load_cases(
+    source: str | Path | CaseSet, *, strict: bool = True, progress: Progress = silent
+) -> CaseSet:
     """Cases from a built-in name (`phantoms`, `phantoms:count=26,seed=1`), a folder or a file.
 
     A record that cannot be used is an error that names it; with `strict=False` it is left out and
-    listed in `CaseSet.problems`.
+    listed in `CaseSet.problems`. `progress` is called while phantoms are drawn.
     """
     if isinstance(source, CaseSet):
         return source
     text = str(source)
     if text == "phantoms" or text.startswith("phantoms:"):
-        return phantom_set(text)
+        return phantom_set(text, progress)
     if text.startswith("hub:"):
         raise InputError(
-            f"{text}: fetch it first, nothing is downloaded unasked: "
-            "`medebench cases get medebench --out DIR`, then use DIR"
+            f"{text}: nothing is downloaded unasked; "
+            f"`medebench cases get {text} --out DIR`, then use DIR"
         )
     path = Path(text).expanduser().absolute()
     if not path.exists():

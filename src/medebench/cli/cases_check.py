@@ -38,11 +38,12 @@ def check(
 
     if fix != (out is not None):
         raise InputError("--fix and --out go together: --fix --out FOLDER")
-    found = load_cases(cases, strict=False)
+    with progress_bar("reading cases") as progress:
+        found = load_cases(cases, strict=False, progress=progress)
     fixed = None
     if out is not None:
         with progress_bar("repairing") as progress:
-            fixed = repair(found, out.expanduser().absolute(), progress=progress)
+            fixed = repair(found, out.expanduser().absolute(), workers=workers, progress=progress)
     with progress_bar("checking") as progress:
         result = audit(found, workers=workers, progress=progress)
     if as_json:
@@ -60,6 +61,6 @@ def _print(result: Audit) -> None:
         typer.echo(f"{marks[finding.severity]}  {finding.title}: {finding.detail}")
         typer.echo(f"         remedy: {finding.remedy}")
     typer.echo(
-        f"{result.name}: {result.total_cases} cases, {result.total_files} files; "
+        f"{result.name}: {result.cases} cases, {result.files} files; "
         f"{result.errors} errors, {result.warnings} warnings, {result.notes} notes"
     )

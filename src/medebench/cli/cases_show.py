@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from medebench.cli.common import Json, guarded, print_json, say
+from medebench.cli.common import Json, guarded, print_json, progress_bar, say
 
 
 @guarded
@@ -30,7 +30,8 @@ def show(
     from medebench.errors import InputError
     from medebench.files import write_bytes
 
-    found = load_cases(cases)
+    with progress_bar("reading cases") as progress:
+        found = load_cases(cases, progress=progress)
     if out is not None and case_id is None:
         raise InputError("--out needs the id of one case")
     facts = describe_set(found) if case_id is None else describe_case(found[case_id])

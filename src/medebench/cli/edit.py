@@ -39,7 +39,8 @@ def edit(
     from medebench.runs import edit as run_editor
 
     chosen = find_editor(editor)
-    found = load_cases(cases).select(organs=organ, limit=limit)
+    with progress_bar("reading cases") as progress:
+        found = load_cases(cases, progress=progress).select(organs=organ, limit=limit)
     with progress_bar(f"editing with {chosen.name}") as progress:
         run = run_editor(
             found,

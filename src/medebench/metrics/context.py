@@ -19,12 +19,20 @@ def cp_published(previous: Picture, output: Picture, mask: Mask) -> float:
 
     It flatters large ROIs, because the blacked-out part is equal in both and counts as perfect.
     """
-    if previous.dtype != np.uint8 or output.dtype != np.uint8:
-        raise Undefined("the published procedure is defined for 8-bit pictures only")
-    value, used, _ = window_ssim(blacken(previous, mask), blacken(output, mask), 255)
+    _check_depth(previous)
+    return _masked_ssim(blacken(previous, mask), output, mask)
+
+
+def _masked_ssim(blackened: Picture, output: Picture, mask: Mask) -> float:
+    value, used, _ = window_ssim(blackened, blacken(output, mask), 255)
     if not used:
         raise Undefined(f"the picture is smaller than one {WINDOW} x {WINDOW} window")
     return value / used
+
+
+def _check_depth(picture: Picture) -> None:
+    if picture.dtype != np.uint8:
+        raise Undefined("the published procedure is defined for 8-bit pictures only")
 
 
 def cp(previous: Picture, output: Picture, roi: NDArray[np.bool_], data_range: int = 255) -> float:
@@ -46,7 +54,12 @@ def cp(previous: Picture, output: Picture, roi: NDArray[np.bool_], data_range: i
     needs=("roi",),
 )
 def CP_PUBLISHED(case: OpenCase, output: Picture) -> float:
-    return cp_published(case.previous, output, case.mask)
+    _check_depth(output)
+    # The previous image is blacked out once for all outputs of the case.
+    blackened = case.memo.get("blackened")
+    if blackened is None:
+        blackened = case.memo["blackened"] = blacken(case.previous, case.mask)
+    return _masked_ssim(blackened, output, case.mask)
 
 
 @metric(

@@ -22,21 +22,20 @@ def ssim(first: Picture, second: Picture, data_range: int = 255) -> float:
 
 def psnr(first: Picture, second: Picture, data_range: int = 255) -> float:
     """10 log10(range² / mean squared error) in dB; undefined (infinite) for equal pictures."""
-    difference = first.astype(np.int64) - second
-    error = int((difference * difference).sum())
+    error = cv2.norm(first, second, cv2.NORM_L2SQR)
     if not error:
         raise Undefined("infinite: the output equals the reference")
-    return float(10 * np.log10(float(data_range) ** 2 * difference.size / error))
+    return float(10 * np.log10(float(data_range) ** 2 * first.size / error))
 
 
 def mean_change(
     previous: Picture, output: Picture, where: NDArray[np.bool_], data_range: int = 255
 ) -> float:
     """Mean absolute difference of the two pictures over `where`, as a share of the data range."""
-    pixels = int(where.sum())
+    pixels = int(np.count_nonzero(where))
     if not pixels:
         raise Undefined("there is no pixel to measure there")
-    total = cv2.absdiff(previous, output).sum(axis=2, dtype=np.int64)[where].sum()
+    total = cv2.norm(previous, output, cv2.NORM_L1, where.view(np.uint8))
     return float(total / (pixels * previous.shape[2] * data_range))
 
 

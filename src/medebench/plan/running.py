@@ -14,10 +14,10 @@ from medebench.errors import InputError
 from medebench.judge import find_judge
 from medebench.metrics import find_metrics
 from medebench.plan.model import EditorEntry, Plan
+from medebench.progress import Progress, silent
 from medebench.report import Report, build_report
 from medebench.runs import Run, adopt, edit, score
 from medebench.runs.adopting import match_files
-from medebench.runs.progress import Progress, silent
 
 Bar = Callable[[str], AbstractContextManager[Progress]]
 
@@ -39,7 +39,9 @@ def run_plan(
 ) -> Done:
     """Do what is still to be done of `plan`. Nothing is written before all of it makes sense."""
     model = plan.model
-    cases = load_cases(plan.path(model.cases)).select(organs=model.organs, limit=model.limit)
+    with bar("reading cases") as progress:
+        cases = load_cases(plan.path(model.cases), progress=progress)
+    cases = cases.select(organs=model.organs, limit=model.limit)
     metrics = find_metrics(
         None if model.metrics is None else [_local(plan, name) for name in model.metrics]
     )

@@ -22,7 +22,7 @@ def read_records(path: Path) -> list[Any]:
     if path.suffix == ".csv":
         return _csv(path, text)
     if path.suffix == ".jsonl":
-        lines = enumerate(text.splitlines(), start=1)
+        lines = enumerate(text.split("\n"), start=1)
         return [_json(f"{path}, line {number}", line) for number, line in lines if line.strip()]
     return _samples(path, _json(str(path), text))
 

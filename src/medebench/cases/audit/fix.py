@@ -1,0 +1,196 @@
+"""`fix`: a repaired copy of a set in the MedEBench layout; the original is only read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from medebench.cases.audit.duplicates import same_cases
+from medebench.cases.audit.facts import FileFacts, gather
+from medebench.cases.audit.repair import repaired_mask, repaired_picture
+from medebench.cases.audit.seen import Seen
+from medebench.cases.audit.texts import words
+from medebench.cases.case import Case, id_problem
+from medebench.cases.caseset import CaseSet
+from medebench.cases.image import read_file
+from medebench.cases.readers.medebench import METADATA
+from medebench.cases.readers.record import ALIASES
+from medebench.errors import ImageError, InputError
+from medebench.files import whole_folder, write_bytes, write_json
+from medebench.parallel import core_count
+from medebench.progress import Progress, silent
+
+FOLDERS = {"previous": "previous", "reference": "changed", "roi": "previous_mask"}
+_PATH_KEYS = {"previous": "previous_image", "reference": "changed_image", "roi": "previous_mask"}
+
+
+class Repair(NamedTuple):
+    """What was done to one picture of a case."""
+
+    case: str
+    role: str
+    done: tuple[str, ...]
+
+
+class LeftOut(NamedTuple):
+    """A case that the copy does not have, and why."""
+
+    case: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class FixReport:
+    out: Path
+    #: Cases in the copy, and how many of their pictures are the original bytes.
+    cases: int
+    copied: int
+    repairs: tuple[Repair, ...]
+    left_out: tuple[LeftOut, ...]
+    #: Groups of cases with the same pictures: all are kept, which to drop is the user's choice.
+    duplicates_kept: int
+
+    def summary(self) -> str:
+        """The copy in one line, for a person."""
+        parts = [
+            f"{self.cases} cases in {self.out}: {len(self.repairs)} pictures repaired, "
+            f"{self.copied} copied as they were, {len(self.left_out)} cases left out"
+        ]
+        if self.duplicates_kept:
+            parts.append(
+                f"{self.duplicates_kept} groups of duplicates kept: which to drop is yours"
+            )
+        return "; ".join(parts)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "out": str(self.out),
+            "cases": self.cases,
+            "copied": self.copied,
+            "repairs": [repair._asdict() for repair in self.repairs],
+            "left_out": [one._asdict() for one in self.left_out],
+            "duplicates_kept": self.duplicates_kept,
+        }
+
+
+def fix(
+    cases: CaseSet, out: Path, *, workers: int | None = None, progress: Progress = silent
+) -> FixReport:
+    """Write `cases` to the new folder `out`, with all repaired that can be repaired.
+
+    Pictures are made upright, RGB (16 bits stay 16) and free of metadata; references and masks get
+    the size of their image; masks become one channel of 0 and 255. A picture that is so already is
+    copied byte for byte. Cases that cannot be used are left out and listed; duplicates stay.
+    """
+    out = Path(out).absolute()
+    _refuse(cases, out)
+    results: list[_Fixed | LeftOut] = []
+    with whole_folder(out) as scratch:
+        for result in _fixed_cases(cases, scratch / "editing", workers or core_count()):
+            results.append(result)
+            progress(len(results), len(cases))
+        fixed = [result for result in results if isinstance(result, _Fixed)]
+        if not fixed:
+            raise InputError(f"{cases.source or cases.name}: no case can be used, nothing written")
+        samples = [result.record for result in fixed]
+        write_json(scratch / "editing" / METADATA, {"samples": samples})
+    problems = (
+        LeftOut(one.case_id, f"{one.field} {one.message}".strip()) for one in cases.problems
+    )
+    repairs = tuple(repair for result in fixed for repair in result.repairs)
+    return FixReport(
+        out=out,
+        cases=len(fixed),
+        copied=sum(len(result.seen.files) for result in fixed) - len(repairs),
+        repairs=repairs,
+        left_out=(*problems, *(one for one in results if isinstance(one, LeftOut))),
+        duplicates_kept=len(same_cases([result.seen for result in fixed])),
+    )
+
+
+def _refuse(cases: CaseSet, out: Path) -> None:
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise InputError(f"{out}: exists and is not an empty folder; name a new one")
+    if out.resolve().is_relative_to(cases.root.resolve()):
+        raise InputError(f"{out}: lies inside the set it is a copy of; name a folder elsewhere")
+
+
+class _Unusable(Exception):
+    pass
+
+
+class _Fixed(NamedTuple):
+    record: dict[str, Any]
+    repairs: list[Repair]
+    seen: Seen
+
+
+def _fixed_cases(cases: CaseSet, editing: Path, workers: int) -> Iterator[_Fixed | LeftOut]:
+    pool = ThreadPoolExecutor(workers, thread_name_prefix="fix")
+    try:
+        yield from pool.map(partial(_fixed_case, editing=editing), cases.cases)
+    finally:
+        # What has begun must end before the scratch folder is removed, or it would come back.
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _fixed_case(case: Case, editing: Path) -> _Fixed | LeftOut:
+    try:
+        if problem := id_problem(case.id):
+            raise _Unusable(f"id {problem}")
+        if not words(case.prompt):
+            raise _Unusable("a prompt without a word")
+        return _write(case, editing)
+    except (_Unusable, ImageError) as error:
+        return LeftOut(case.id, str(error))
+
+
+def _write(case: Case, editing: Path) -> _Fixed:
+    facts: dict[str, FileFacts] = {}
+    data: dict[str, bytes] = {}
+    for role, path in case.files().items():
+        data[role] = read_file(path)
+        facts[role] = gather(path, role == "roi", data[role]).facts
+        if (flaw := facts[role].flaw) is not None:
+            raise _Unusable(f"{role}: {flaw.message}")
+    size = facts["previous"].size
+    repairs: list[Repair] = []
+    files: dict[str, bytes] = {}
+    for role in facts:
+        repaired = repaired_mask if role == "roi" else repaired_picture
+        files[role], done = repaired(facts[role], data[role], size)
+        if not files[role]:
+            raise _Unusable("the ROI is empty")
+        if done:
+            repairs.append(Repair(case.id, role, done))
+    # Only now: a case that is left out leaves no file.
+    for role, content in files.items():
+        write_bytes(editing / FOLDERS[role] / f"{case.id}.png", content)
+    return _Fixed(_record(case), repairs, Seen(case, facts))
+
+
+def _record(case: Case) -> dict[str, Any]:
+    plain_number = case.id.isascii() and case.id.isdigit() and str(int(case.id)) == case.id
+    record: dict[str, Any] = {
+        "id": int(case.id) if plain_number else case.id,
+        "Organ": case.organ,
+        "Task": case.task,
+        "prompt": case.prompt,
+        "rephrased_prompt": case.rephrased_prompt,
+        "detailed_prompt": case.description,
+    }
+    for role in case.files():
+        record[_PATH_KEYS[role]] = f"editing/{FOLDERS[role]}/{case.id}.png"
+    record["url"] = case.url
+    optional = {"key_concept": case.key_concept, "modality": case.modality, "bits": case.bits}
+    record.update((key, value) for key, value in optional.items() if value)
+    extra = {key: value for key, value in case.extra.items() if _is_free(key)}
+    return record | extra
+
+
+def _is_free(key: str) -> bool:
+    return key.strip().casefold() not in ALIASES

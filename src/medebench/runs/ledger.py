@@ -1,0 +1,211 @@
+"""The ledger: the only truth about what is done.
+
+Each row is committed before the next is asked for. With SQLite's write-ahead log a killed process
+loses no committed row and leaves no damaged file.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from medebench.errors import InputError, MedebenchError
+
+SCHEMA_VERSION = 1
+_SCHEMA = """
+CREATE TABLE cases (
+    case_id TEXT PRIMARY KEY,
+    organ TEXT NOT NULL,
+    task TEXT NOT NULL,
+    digest TEXT NOT NULL,   -- of texts and files: tells a changed case
+    source TEXT NOT NULL    -- of the input's pixels: tells cases that are not independent
+) WITHOUT ROWID;
+CREATE TABLE outputs (
+    case_id TEXT NOT NULL,
+    k INTEGER NOT NULL,
+    sha256 TEXT,            -- of the file; NULL where there is a reason
+    reason TEXT,
+    seed INTEGER,
+    detail TEXT,
+    seconds REAL NOT NULL,
+    PRIMARY KEY (case_id, k),
+    CHECK ((sha256 IS NULL) <> (reason IS NULL))
+) WITHOUT ROWID;
+CREATE TABLE scores (
+    case_id TEXT NOT NULL,
+    k INTEGER NOT NULL,
+    metric TEXT NOT NULL,
+    output TEXT,            -- sha256 of the picture that was scored
+    value REAL,
+    reason TEXT,
+    detail TEXT,
+    seconds REAL NOT NULL,
+    cost REAL NOT NULL DEFAULT 0,
+    PRIMARY KEY (case_id, k, metric),
+    CHECK ((value IS NULL) <> (reason IS NULL))
+) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True)
+class CaseRow:
+    case_id: str
+    organ: str
+    task: str
+    digest: str
+    source: str
+
+
+@dataclass(frozen=True)
+class OutputRow:
+    case_id: str
+    k: int
+    sha256: str | None
+    reason: str | None = None
+    seed: int | None = None
+    detail: dict[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class ScoreRow:
+    case_id: str
+    k: int
+    metric: str
+    output: str | None
+    value: float | None
+    reason: str | None = None
+    detail: dict[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
+    cost: float = 0.0
+
+
+class Ledger:
+    """One SQLite file; used by one thread."""
+
+    def __init__(self, path: Path, *, create: bool = False) -> None:
+        self.path = path
+        if not create and not path.is_file():
+            raise InputError(f"{path}: no such ledger")
+        try:
+            self._db = sqlite3.connect(path, timeout=30, isolation_level=None)
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = NORMAL")
+            version = self._db.execute("PRAGMA user_version").fetchone()[0]
+            if version == 0 and create:
+                self._db.executescript(
+                    f"BEGIN; {_SCHEMA} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
+                )
+            elif version != SCHEMA_VERSION:
+                raise InputError(
+                    f"{path}: ledger of version {version}, this medebench reads {SCHEMA_VERSION}"
+                )
+        except sqlite3.Error as error:
+            raise InputError(f"{path}: not a usable ledger ({error})") from error
+
+    def close(self) -> None:
+        self._db.close()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        with _clear_errors(self.path):
+            self._db.execute("BEGIN")
+            try:
+                yield
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+
+    def write(self, *rows: CaseRow | OutputRow | ScoreRow) -> None:
+        """Add or replace rows, all or none."""
+        with self.transaction():
+            for row in rows:
+                if isinstance(row, CaseRow):
+                    values: tuple[Any, ...] = (
+                        row.case_id,
+                        row.organ,
+                        row.task,
+                        row.digest,
+                        row.source,
+                    )
+                    self._db.execute("INSERT OR REPLACE INTO cases VALUES (?,?,?,?,?)", values)
+                elif isinstance(row, OutputRow):
+                    values = (row.case_id, row.k, row.sha256, row.reason, row.seed)
+                    values += (_dump(row.detail), row.seconds)
+                    self._db.execute(
+                        "INSERT OR REPLACE INTO outputs VALUES (?,?,?,?,?,?,?)", values
+                    )
+                else:
+                    values = (row.case_id, row.k, row.metric, row.output, row.value, row.reason)
+                    values += (_dump(row.detail), row.seconds, row.cost)
+                    self._db.execute(
+                        "INSERT OR REPLACE INTO scores VALUES (?,?,?,?,?,?,?,?,?)", values
+                    )
+
+    def cases(self) -> dict[str, CaseRow]:
+        return {row[0]: CaseRow(*row) for row in self._rows("SELECT * FROM cases")}
+
+    def outputs(self) -> dict[tuple[str, int], OutputRow]:
+        rows = self._rows("SELECT * FROM outputs ORDER BY case_id, k")
+        return {
+            (r[0], r[1]): OutputRow(r[0], r[1], r[2], r[3], r[4], _load(r[5]), r[6]) for r in rows
+        }
+
+    def scores(self) -> Iterator[ScoreRow]:
+        for r in self._rows("SELECT * FROM scores ORDER BY case_id, k, metric"):
+            yield ScoreRow(r[0], r[1], r[2], r[3], r[4], r[5], _load(r[6]), r[7], r[8])
+
+    def scored(self) -> Iterable[tuple[str, int, str, str | None, str | None]]:
+        """(case, k, metric, hash of the scored output, reason) of every score."""
+        return self._rows("SELECT case_id, k, metric, output, reason FROM scores")
+
+    def metrics(self) -> list[str]:
+        return [r[0] for r in self._rows("SELECT DISTINCT metric FROM scores ORDER BY metric")]
+
+    def cost(self) -> float:
+        return float(next(iter(self._rows("SELECT COALESCE(SUM(cost), 0) FROM scores")))[0])
+
+    def long_rows(self) -> list[tuple[Any, ...]]:
+        """One row a score, with what groups it: organ, task, case, k, source, ..."""
+        query = """
+            SELECT c.organ, c.task, s.case_id, s.k, s.metric, s.value, s.reason, c.source
+            FROM scores s JOIN cases c USING (case_id) ORDER BY s.case_id, s.k, s.metric"""
+        return list(self._rows(query))
+
+    def _rows(self, query: str) -> Iterator[tuple[Any, ...]]:
+        with _clear_errors(self.path):
+            yield from self._db.execute(query)
+
+
+@contextmanager
+def _clear_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if "full" in str(error):
+            raise MedebenchError(f"{path}: the disk is full; free some space, run again") from error
+        raise MedebenchError(f"{path}: {error}") from error
+    except sqlite3.DatabaseError as error:
+        raise InputError(f"{path}: damaged ledger ({error}); restore it or start a new run") from (
+            error
+        )
+
+
+def _dump(detail: dict[str, Any]) -> str | None:
+    return json.dumps(detail, ensure_ascii=False, sort_keys=True, default=str) if detail else None
+
+
+def _load(text: str | None) -> dict[str, Any]:
+    return dict(json.loads(text)) if text else {}

@@ -1,0 +1,3 @@
+from medebench.progress import Progress, silent
+
+__all__ = ["Progress", "silent"]

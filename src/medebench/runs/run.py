@@ -1,0 +1,198 @@
+"""A run on disk: one editor on one CaseSet."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from filelock import FileLock, Timeout
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from medebench.cases.caseset import CaseSet
+from medebench.cases.load import load_cases
+from medebench.errors import BusyError, InputError
+from medebench.files import TEMPORARY, sweep, write_json
+from medebench.runs.ledger import Ledger
+
+if TYPE_CHECKING:
+    import polars as pl
+
+INFO = "run.json"
+LEDGER = "ledger.sqlite"
+EDITS = "edits"
+#: The columns of the long table that `medebench export` writes, in this order.
+COLUMNS = ("run", "editor", "organ", "task", "case", "k", "metric", "value", "reason")
+
+
+class CasesInfo(BaseModel):
+    """Which cases a run is about; `fingerprint` is over the ones it holds."""
+
+    model_config = ConfigDict(extra="ignore")
+    name: str
+    source: str
+    fingerprint: str
+    count: int
+    #: Cases of the set, of which an adopted folder may cover only some.
+    of: int
+
+
+class RunInfo(BaseModel):
+    """What `run.json` holds; never a secret."""
+
+    model_config = ConfigDict(extra="ignore")
+    format: int = 1
+    editor: str
+    settings: dict[str, Any] = {}
+    control: bool = False
+    sees: list[str] = []
+    adopted_from: str | None = None
+    seed: int = 0
+    outputs_per_case: int = 1
+    cases: CasesInfo
+    created: str
+    versions: dict[str, str] = {}
+
+    def differs(self, other: RunInfo) -> str | None:
+        """What about the two runs is not the same work, if anything."""
+        for name in ("editor", "settings", "seed", "adopted_from"):
+            if getattr(self, name) != getattr(other, name):
+                return f"{name} is {getattr(self, name)!r} there, {getattr(other, name)!r} now"
+        if self.cases.fingerprint != other.cases.fingerprint:
+            return f"its cases ({self.cases.name}) have changed or are others"
+        return None
+
+
+class Run:
+    """An existing run folder."""
+
+    def __init__(self, path: Path, info: RunInfo) -> None:
+        self.path = path
+        self.info = info
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.path)!r}, editor={self.info.editor!r})"
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def edits(self) -> Path:
+        return self.path / EDITS
+
+    def output_path(self, case_id: str, k: int) -> Path:
+        return self.edits / f"{case_id}_{k}.png"
+
+    def ledger(self) -> Ledger:
+        return Ledger(self.path / LEDGER)
+
+    @cached_property
+    def cases(self) -> CaseSet:
+        """The cases the run is about, read again from where they were."""
+        try:
+            found = load_cases(self.info.cases.source)
+        except InputError as error:
+            raise InputError(f"{self.path}: its cases cannot be read: {error}") from None
+        with self.ledger() as ledger:
+            known = ledger.cases()
+        return found.select(ids=[case_id for case_id in known if case_id in found])
+
+    def frame(self) -> pl.DataFrame:
+        """The long table: one row per case, k and metric, with a value or a reason."""
+        import polars as pl
+
+        schema = {
+            "organ": pl.String,
+            "task": pl.String,
+            "case": pl.String,
+            "k": pl.Int64,
+            "metric": pl.String,
+            "value": pl.Float64,
+            "reason": pl.String,
+            "source": pl.String,
+        }
+        with self.ledger() as ledger:
+            rows = ledger.long_rows()
+        frame = pl.DataFrame(rows, schema=schema, orient="row")
+        return frame.select(
+            pl.lit(self.name).alias("run"),
+            pl.lit(self.info.editor).alias("editor"),
+            *COLUMNS[2:],
+            pl.lit(self.info.control).alias("control"),
+            "source",
+        )
+
+    @contextmanager
+    def locked(self) -> Iterator[Ledger]:
+        """The ledger, for writing; a second process is refused at once."""
+        with _lock(self.path):
+            sweep(self.edits)
+            with self.ledger() as ledger:
+                yield ledger
+
+
+def open_run(path: str | Path) -> Run:
+    path = Path(path).expanduser().absolute()
+    info = path / INFO
+    if not info.is_file():
+        raise InputError(f"{path}: not a run (it has no {INFO})")
+    try:
+        read = RunInfo.model_validate_json(info.read_bytes())
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"])) or "the file"
+        raise InputError(f"{info}: {field}: {first['msg']}") from None
+    except OSError as error:
+        raise InputError(f"{info}: cannot be read ({error.strerror})") from error
+    if not re.fullmatch(r"[^\0]+", read.cases.source):
+        raise InputError(f"{info}: cases.source: is not a path")
+    return Run(path, read)
+
+
+def create_or_continue(path: str | Path, info: RunInfo) -> Run:
+    """A new run folder, or the same run to be continued; another run's folder is refused."""
+    path = Path(path).expanduser().absolute()
+    if (path / INFO).exists():
+        run = open_run(path)
+        if difference := run.info.differs(info):
+            raise InputError(
+                f"{path}: holds another run ({difference}); choose another --out or remove it"
+            )
+        if run.info.outputs_per_case < info.outputs_per_case:
+            run.info.outputs_per_case = info.outputs_per_case
+            write_json(path / INFO, json.loads(run.info.model_dump_json()))
+        Ledger(path / LEDGER, create=True).close()
+        return run
+    if path.is_dir() and not all(map(_is_own, path.iterdir())):
+        raise InputError(f"{path}: is not empty and not a run; choose another --out")
+    if path.exists() and not path.is_dir():
+        raise InputError(f"{path}: is a file; choose another --out")
+    try:
+        (path / EDITS).mkdir(parents=True, exist_ok=True)
+        with _lock(path):
+            # The info comes last: a folder with run.json always has a ledger.
+            Ledger(path / LEDGER, create=True).close()
+            write_json(path / INFO, json.loads(info.model_dump_json()))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from error
+    return Run(path, info)
+
+
+def _is_own(child: Path) -> bool:
+    """Whether a killed process may have left this behind before `run.json` was written."""
+    return child.name in (".lock", EDITS) or child.name.startswith((LEDGER, TEMPORARY))
+
+
+@contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    lock = FileLock(path / ".lock", timeout=0)
+    try:
+        with lock:
+            yield
+    except Timeout:
+        raise BusyError(f"{path}: another medebench is at work on this run; wait for it") from None

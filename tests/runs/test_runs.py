@@ -1,0 +1,265 @@
+"""A run on disk: what is done is done once, what failed is a reason, what is replaced is seen."""
+
+from __future__ import annotations
+
+import errno
+import json
+import sqlite3
+
+import numpy as np
+import polars as pl
+import pytest
+from PIL import Image
+
+import medebench as mb
+from medebench.errors import BusyError, InputError, MedebenchError
+from medebench.runs import COLUMNS, editing, scoring
+from medebench.runs.exporting import export_runs
+
+
+@pytest.fixture
+def run(small_set, tmp_path):
+    return mb.edit(small_set, "noise", out=tmp_path / "run", outputs=2)
+
+
+def _values(run):
+    return {(r["case"], r["k"], r["metric"]): r["value"] for r in run.frame().iter_rows(named=True)}
+
+
+def test_layout_and_info(run):
+    assert sorted(p.name for p in run.edits.iterdir()) == [
+        f"{case}_{k}.png" for case in (1, 2, 3, 4) for k in (0, 1)
+    ]
+    info = json.loads((run.path / "run.json").read_text())
+    assert info["editor"] == "noise" and info["settings"] == {"sigma": 0.15}
+    assert info["cases"]["count"] == 4 and info["cases"]["fingerprint"] == run.cases.fingerprint
+    assert info["versions"]["medebench"] == mb.__version__
+
+
+def test_outputs_of_a_case_differ_by_k_and_not_by_order(run, small_set, tmp_path):
+    assert (run.edits / "1_0.png").read_bytes() != (run.edits / "1_1.png").read_bytes()
+    backwards = mb.load_cases(small_set).select(ids=["4", "3", "2", "1"])
+    other = mb.edit(backwards, "noise", out=tmp_path / "other", workers=1)
+    for case in "1234":
+        name = f"{case}_0.png"
+        assert (other.edits / name).read_bytes() == (run.edits / name).read_bytes()
+
+
+def test_running_again_repeats_nothing(run, small_set, monkeypatch):
+    def forbidden(*_):
+        raise AssertionError("edited again")
+
+    monkeypatch.setattr(editing, "_one_output", forbidden)
+    mb.edit(small_set, "noise", out=run.path, outputs=2)
+
+
+def test_only_what_is_missing_is_done_again(run, small_set):
+    times = {p.name: p.stat().st_mtime_ns for p in run.edits.iterdir()}
+    (run.edits / "3_1.png").unlink()
+    mb.edit(small_set, "noise", out=run.path, outputs=2)
+    again = {p.name for p in run.edits.iterdir() if p.stat().st_mtime_ns != times[p.name]}
+    assert again == {"3_1.png"}
+
+
+def test_more_outputs_can_be_added(run, small_set):
+    mb.edit(small_set, "noise", out=run.path, outputs=3)
+    assert len(list(run.edits.iterdir())) == 12
+
+
+@pytest.mark.parametrize(
+    ("editor", "options", "word"),
+    [("blur", {}, "editor"), ("noise:sigma=0.2", {}, "settings"), ("noise", {"seed": 1}, "seed")],
+)
+def test_another_run_in_the_same_folder_is_refused(run, small_set, editor, options, word):
+    with pytest.raises(InputError, match=f"holds another run \\({word}"):
+        mb.edit(small_set, editor, out=run.path, **options)
+
+
+def test_changed_cases_are_refused(run, small_set):
+    Image.new("RGB", (64, 48)).save(small_set / "editing/previous/1.png")
+    with pytest.raises(InputError, match="have changed"):
+        mb.edit(small_set, "noise", out=run.path, outputs=2)
+
+
+def test_a_foreign_folder_is_refused(small_set, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("precious")
+    with pytest.raises(InputError, match="not empty and not a run"):
+        mb.edit(small_set, "identity", out=tmp_path / "mine")
+    assert [p.name for p in (tmp_path / "mine").iterdir()] == ["thesis.tex"]
+
+
+def test_a_second_process_is_refused(run, small_set):
+    with run.locked(), pytest.raises(BusyError, match="another medebench"):
+        mb.score(run)
+
+
+def test_scores_are_the_metrics(run):
+    mb.score(run, ["cp", "change_outside"])
+    case = mb.open_case(run.cases["2"])
+    output = np.asarray(Image.open(run.output_path("2", 1)))
+    from medebench.metrics.context import cp
+
+    assert _values(run)["2", 1, "cp"] == cp(case.previous, output, case.roi)
+    assert run.frame().height == 4 * 2 * 2
+
+
+def test_scoring_again_computes_nothing_and_new_metrics_are_added(run, monkeypatch):
+    mb.score(run, ["cp"])
+    calls = []
+    measure = scoring._measure
+    monkeypatch.setattr(
+        scoring, "_measure", lambda m, *rest: calls.append(m.name) or measure(m, *rest)
+    )
+    mb.score(run, ["cp"])
+    assert calls == []
+    mb.score(run, ["cp", "psnr"])
+    assert set(calls) == {"psnr"} and len(calls) == 8
+
+
+def test_a_replaced_picture_is_scored_again(run):
+    mb.score(run, ["cp"])
+    before = _values(run)
+    Image.open(run.cases["1"].previous).save(run.output_path("1", 0))
+    mb.score(run, ["cp"])
+    after = _values(run)
+    assert after["1", 0, "cp"] == 1.0 != before["1", 0, "cp"]
+    assert after["1", 1, "cp"] == before["1", 1, "cp"]
+
+
+def test_missing_and_damaged_outputs_are_reasons(run):
+    run.output_path("1", 0).unlink()
+    run.output_path("2", 0).write_bytes(run.output_path("2", 0).read_bytes()[:300])
+    mb.score(run, ["cp"])
+    reasons = {(r["case"], r["k"]): r["reason"] for r in run.frame().iter_rows(named=True)}
+    assert reasons["1", 0] == "the output file is missing"
+    assert reasons["2", 0].startswith("unreadable output: damaged or truncated")
+    assert reasons["3", 0] is None
+
+
+def test_a_case_that_changed_after_the_edit_is_a_reason(run, small_set):
+    Image.new("RGB", (64, 48)).save(small_set / "editing/previous/1.png")
+    mb.score(run, ["cp"])
+    rows = run.frame().filter(pl.col("case") == "1")
+    assert rows["reason"].unique().to_list() == [
+        "the case has changed since the edit; edit it again"
+    ]
+    assert run.frame().filter(pl.col("case") == "2")["value"].null_count() == 0
+
+
+def test_retry_failed_does_only_what_has_a_reason(run, small_set):
+    damaged = run.output_path("2", 0)
+    whole = damaged.read_bytes()
+    damaged.write_bytes(b"")
+    mb.score(run, ["cp"])
+    damaged.write_bytes(whole)
+    mb.score(run, ["cp"], retry_failed=True)
+    assert run.frame()["value"].null_count() == 0
+
+
+def test_unreadable_input_is_a_reason_for_that_case_only(small_set, tmp_path):
+    path = small_set / "editing/previous/3.png"
+    path.write_bytes(path.read_bytes()[:200])
+    run = mb.edit(small_set, "identity", out=tmp_path / "run")
+    mb.score(run)
+    with run.ledger() as ledger:
+        outputs = ledger.outputs()
+    assert "3.png: damaged or truncated" in outputs["3", 0].reason
+    assert [k for k, row in outputs.items() if row.reason] == [("3", 0)]
+    reasons = run.frame().filter(pl.col("case") == "3")["reason"].to_list()
+    assert all(reason.startswith("no output: ") for reason in reasons)
+
+
+def test_full_disk_is_a_reason_and_a_clear_word(small_set, tmp_path, monkeypatch):
+    def full(path, data):
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(editing, "write_bytes", full)
+        with pytest.raises(MedebenchError, match=r"disk is full.*--retry-failed"):
+            mb.edit(small_set, "identity", out=tmp_path / "run", workers=1)
+    run = mb.open_run(tmp_path / "run")
+    with run.ledger() as ledger:
+        assert {row.reason for row in ledger.outputs().values()} == {"the disk is full"}
+    mb.edit(small_set, "identity", out=run.path, retry_failed=True)
+    with run.ledger() as ledger:
+        assert [row.reason for row in ledger.outputs().values()] == [None] * 4
+
+
+def test_adopted_outputs_of_all_names_and_sizes(small_set, tmp_path):
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    Image.new("RGB", (640, 480), (9, 9, 9)).save(folder / "1_0.png")
+    Image.new("L", (64, 48), 9).save(folder / "1_1.png")
+    Image.new("RGB", (64, 48), (9, 9, 9)).save(folder / "2.jpg", quality=100)
+    Image.new("RGB", (64, 48)).save(folder / "99_0.png")
+    (folder / "3_0.png").write_bytes(b"no image")
+    run = mb.adopt(folder, small_set, tmp_path / "run", name="theirs-v2")
+    assert (run.info.editor, run.info.cases.count, run.info.cases.of) == ("theirs-v2", 3, 4)
+    mb.score(run, ["ssim"])
+    values = _values(run)
+    assert values["1", 0, "ssim"] == pytest.approx(values["1", 1, "ssim"], abs=1e-9)
+    assert values["3", 0, "ssim"] is None
+    # The same folder again continues, another one is refused.
+    mb.adopt(folder, small_set, tmp_path / "run", name="theirs-v2")
+    with pytest.raises(InputError, match="holds another run"):
+        mb.adopt(folder, small_set, tmp_path / "run", name="other")
+
+
+@pytest.mark.parametrize(
+    ("names", "words"), [([], "no picture is named"), (["1_0.png", "1.png"], "the same output")]
+)
+def test_folders_that_cannot_be_adopted(small_set, tmp_path, names, words):
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    for name in names:
+        Image.new("RGB", (8, 8)).save(folder / name)
+    with pytest.raises(InputError, match=words):
+        mb.adopt(folder, small_set, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_export_has_the_promised_columns(run, tmp_path):
+    mb.score(run, ["cp"])
+    readers = {"csv": pl.read_csv, "parquet": pl.read_parquet, "jsonl": pl.read_ndjson}
+    for form, read in readers.items():
+        path = tmp_path / f"scores.{form}"
+        assert export_runs([run], path, form) == 8
+        table = read(path)
+        assert tuple(table.columns) == COLUMNS
+        assert table["value"].to_list() == run.frame()["value"].to_list()
+    with pytest.raises(InputError, match="two runs are called"):
+        export_runs([run, run], tmp_path / "x", "csv")
+
+
+def test_damaged_runs_are_one_line(run, tmp_path):
+    with pytest.raises(InputError, match=r"not a run"):
+        mb.open_run(tmp_path / "nothing")
+    (run.path / "ledger.sqlite").write_bytes(b"this is not a database" * 100)
+    for leftover in run.path.glob("ledger.sqlite-*"):
+        leftover.unlink()
+    with pytest.raises(InputError, match="ledger"):
+        run.frame()
+    (run.path / "run.json").write_text("{}")
+    with pytest.raises(InputError, match=r"run\.json: editor"):
+        mb.open_run(run.path)
+
+
+def test_a_ledger_of_the_future_is_refused(run):
+    with sqlite3.connect(run.path / "ledger.sqlite") as db:
+        db.execute("PRAGMA user_version = 99")
+    with pytest.raises(InputError, match="version 99"):
+        run.frame()
+
+
+def test_runs_share_decoded_cases(small_set, tmp_path, monkeypatch):
+    runs = [mb.edit(small_set, name, out=tmp_path / name) for name in ("identity", "blur", "noise")]
+    reads = []
+    from medebench.cases import opened
+
+    read = opened.read_picture
+    monkeypatch.setattr(
+        opened, "read_picture", lambda path, *rest: reads.append(path) or read(path, *rest)
+    )
+    mb.score(runs)
+    assert len(reads) == len(set(reads)) == 4 * 2
