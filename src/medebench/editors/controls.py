@@ -1,4 +1,6 @@
-"""Editors whose answer is known: every scale shows its floor and its ceiling beside the models."""
+"""Editors whose answer is known, so that every scale shows its floor and its ceiling; and one
+classical baseline, so that every model has something to beat.
+"""
 
 from __future__ import annotations
 
@@ -81,9 +83,10 @@ class InpaintSettings(NoSettings):
 
 
 class Inpaint(_Control):
-    """The honest baseline for removals: no text, but it is told where to look."""
+    """The honest baseline: no text, but it is told where to look. How it does is not known."""
 
     summary: ClassVar[str] = "fills the ROI from its surroundings, without reading the instruction"
+    control: ClassVar[bool] = False
     Settings: ClassVar[type[NoSettings]] = InpaintSettings
     sees: ClassVar[tuple[str, ...]] = ("roi",)
 

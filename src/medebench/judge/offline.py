@@ -32,11 +32,13 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class _Seen:
-    """What the judge keeps of a case for all its outputs."""
+    """What the judge keeps of a case for all its outputs; pixels are rows of three."""
 
-    previous: Floats
-    reference: Floats
-    roi: NDArray[np.bool_]
+    inside: NDArray[np.intp]
+    outside: NDArray[np.intp]
+    previous_inside: Floats
+    intended: Floats
+    known_outside: tuple[Floats, Floats]
     bands: NDArray[np.float64]
 
 
@@ -52,7 +54,7 @@ class OfflineJudge:
             return {name: Verdict(None, why) for name in self.scores}
         seen = case.memo.get("offline") or _look(case)
         case.memo["offline"] = seen
-        made = _colours(output, case.data_range)
+        made = _colours(output, case.data_range).reshape(-1, 3)
         stray = _stray(made, seen)
         return {
             "ea_offline": _accuracy(made, seen, stray),
@@ -61,13 +63,18 @@ class OfflineJudge:
 
 
 def _look(case: OpenCase) -> _Seen:
-    previous = _colours(case.previous, case.data_range)
-    height, width = previous.shape[:2]
+    colours = _colours(case.previous, case.data_range)
+    height, width = colours.shape[:2]
     roi = cv2.resize(case.roi.astype(np.uint8), (width, height), interpolation=cv2.INTER_AREA)
+    inside, outside = np.flatnonzero(roi), np.flatnonzero(roi == 0)
+    previous = colours.reshape(-1, 3)
+    reference = _colours(case.reference, case.data_range).reshape(-1, 3)
     return _Seen(
-        previous,
-        _colours(case.reference, case.data_range),
-        np.asarray(roi > 0),
+        inside,
+        outside,
+        previous[inside],
+        reference[inside] - previous[inside],
+        (previous[outside], reference[outside]),
         _bands(case.previous, case.data_range),
     )
 
@@ -77,22 +84,21 @@ def _accuracy(made: Floats, seen: _Seen, stray: Floats) -> Verdict:
 
     s is what was changed outside the ROI. Doing nothing gives 0, the reference gives 1.
     """
-    if not seen.roi.any():
+    if not seen.inside.size:
         return Verdict(None, "the ROI is empty")
-    intended = (seen.reference - seen.previous)[seen.roi].astype(np.float64)
-    change = (made - seen.previous)[seen.roi].astype(np.float64)
-    if float(np.sqrt((intended**2).sum(axis=1)).mean()) < MIN_INTENDED:
+    if float(np.sqrt(_squares(seen.intended)).mean()) < MIN_INTENDED:
         return Verdict(None, "reference and previous are alike inside the ROI")
-    overlap = float((change * intended).sum())
-    size = float((change**2).sum() + (intended**2).sum() + (stray.astype(np.float64) ** 2).sum())
+    change = made[seen.inside] - seen.previous_inside
+    overlap = _dot(change, seen.intended)
+    size = _dot(change, change) + _dot(seen.intended, seen.intended) + _dot(stray, stray)
     value = min(1.0, max(0.0, 2 * overlap / size))
-    return Verdict(value, detail={"stray": _round(stray.mean() if stray.size else 0.0)})
+    return Verdict(value, detail={"stray": _round(_mean(stray))})
 
 
 def _quality(bands: NDArray[np.float64], seen: _Seen, stray: Floats) -> Verdict:
     """exp(-(|log ratio of detail to the input's| + stray / 10)): 1 where nothing looks worse."""
     detail = float(np.abs(np.log(bands / seen.bands)).mean())
-    harm = float(stray.mean()) / PLAIN_DIFFERENCE if stray.size else 0.0
+    harm = _mean(stray) / PLAIN_DIFFERENCE
     return Verdict(float(np.exp(-(detail + harm))), detail={"detail_change": _round(detail)})
 
 
@@ -101,14 +107,22 @@ def _stray(made: Floats, seen: _Seen) -> Floats:
 
     The nearer of the two counts: real references differ from their input outside the ROI as well.
     """
-    outside = ~seen.roi
-    output = made[outside]
-    distances = [_distance(output, known[outside]) for known in (seen.previous, seen.reference)]
-    return np.asarray(np.minimum(*distances), np.float32)
+    output = made[seen.outside]
+    nearer = np.minimum(*(_squares(output - known) for known in seen.known_outside))
+    return np.asarray(np.sqrt(nearer), np.float32)
 
 
-def _distance(first: Floats, second: Floats) -> Floats:
-    return np.asarray(np.sqrt(((first - second) ** 2).sum(axis=-1)), np.float32)
+def _squares(rows: Floats) -> Floats:
+    first, second, third = rows[:, 0], rows[:, 1], rows[:, 2]
+    return np.asarray(first * first + second * second + third * third, np.float32)
+
+
+def _dot(first: Floats, second: Floats) -> float:
+    return float((first * second).sum(dtype=np.float64))
+
+
+def _mean(values: Floats) -> float:
+    return float(values.mean()) if values.size else 0.0
 
 
 def _colours(picture: Picture, data_range: int) -> Floats:
@@ -137,5 +151,5 @@ def _bands(picture: Picture, data_range: int) -> NDArray[np.float64]:
     return np.asarray(levels)
 
 
-def _round(value: Any) -> float:
-    return round(float(value), 4)
+def _round(value: float) -> float:
+    return round(value, 4)

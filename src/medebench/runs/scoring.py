@@ -225,6 +225,7 @@ def _ask(
         if value is not None and not math.isfinite(value):
             value, why = None, f"the judge returned {value}"
         reason = None if value is not None else (verdict and verdict.reason) or why
-        detail = {"judge": judge.name, **(verdict.detail if verdict else {})}
+        detail = {"judge": judge.name, "stand_in": judge.stand_in}
+        detail |= verdict.detail if verdict else {}
         rows.append(ScoreRow(*key, name, sha, value, reason, detail, seconds))
     return rows

@@ -1,0 +1,89 @@
+"""`build_report`: everything into one folder that opens from the disk and needs nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from pathlib import Path
+
+from medebench.cases import Case
+from medebench.progress import Progress, silent
+from medebench.report.collect import Material, collect
+from medebench.report.details import detail_scripts
+from medebench.report.export import comparisons_csv, organs_csv
+from medebench.report.figures import draw_figures
+from medebench.report.folder import Folder
+from medebench.report.gallery import gallery_data, script
+from medebench.report.page import page_data, render_page
+from medebench.report.statistics import compute
+from medebench.report.tables import HeadlineTable, make_table
+from medebench.report.views import draw_views
+from medebench.runs.run import Run
+
+SCRIPTS = ("dom.js", "store.js", "theme.js", "tables.js", "filters.js", "gallery.js", "case.js")
+
+
+@dataclass(frozen=True)
+class Report:
+    index: Path
+    table: HeadlineTable
+
+
+def build_report(
+    runs: Sequence[Run],
+    out: str | Path,
+    *,
+    headline: str = "cp",
+    title: str | None = None,
+    published: bool = True,
+    workers: int | None = None,
+    progress: Progress = silent,
+) -> Report:
+    """Write the report of `runs` into `out` and say where its first page is.
+
+    A second report into the same folder replaces the first: pictures that are still right stay,
+    what is no longer part of it goes. The same input gives the same bytes.
+    """
+    material = collect(runs, headline)
+    if material.score(headline) is None:
+        headline = next((s.name for s in material.scores if s.dimension == "cp"), headline)
+    material = replace(material, cases=_cases(material))
+    folder = Folder(Path(out).expanduser().absolute())
+    statistics = compute(material, workers)
+    table = make_table(material, statistics, headline=headline, published=published)
+    views = draw_views(material, folder, workers, progress)
+    shares = {key: view.share for key, view in views.cases.items() if view.share is not None}
+    drawings = draw_figures(material, statistics, shares, published)
+    for drawing in drawings:
+        folder.write(f"figures/{drawing.name}.svg", drawing.svg)
+        folder.write(f"figures/{drawing.name}.pdf", drawing.pdf)
+    folder.write("table.csv", table.csv())
+    folder.write("table.md", table.markdown())
+    folder.write("table.tex", table.latex())
+    folder.write("organs.csv", organs_csv(material, statistics))
+    folder.write("comparisons.csv", comparisons_csv(material, statistics))
+    gallery = gallery_data(material, views)
+    chunks = detail_scripts(material, [case[0] for case in gallery["cases"]])
+    for number, text in chunks.items():
+        folder.write(f"assets/details/{number}.js", text)
+    data = page_data(material, statistics, table, sorted(chunks))
+    folder.write("assets/data.js", script("MEDEBENCH_DATA", data))
+    folder.write("assets/cases.js", script("MEDEBENCH_CASES", gallery))
+    static = files("medebench.report") / "static"
+    for name in (*SCRIPTS, "page.css", "gallery.css"):
+        folder.write(f"assets/{name}", (static / name).read_bytes())
+    html = render_page(material, statistics, table, drawings, title, SCRIPTS)
+    folder.write("index.html", html)
+    folder.close(views.facts)
+    return Report(folder.path / "index.html", table)
+
+
+def _cases(material: Material) -> dict[str, Case]:
+    """The cases by key; one that is gone from its set is missing here, and the page says so."""
+    found = {}
+    for key, (entry, case_id, _) in material.places.items():
+        cases = material.entries[entry].run.cases
+        if case_id in cases:
+            found[key] = cases[case_id]
+    return found

@@ -1,0 +1,203 @@
+"""Everything the report is about, read once from the runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from medebench.cases import Case
+from medebench.errors import InputError
+from medebench.report.facts import HEADLINES, Score, describe
+from medebench.runs.ledger import CaseRow, Ledger, OutputRow
+from medebench.runs.run import Run
+
+NO_ORGAN = "no organ named"
+UNSCORED = "not scored yet"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One run in the report; models come before controls, and `index` gives it its colour."""
+
+    run: Run
+    index: int
+    #: Case keys (see `Material`) it has outputs or failures for.
+    cases: frozenset[str]
+    outputs: dict[tuple[str, int], OutputRow]
+
+    @property
+    def name(self) -> str:
+        return self.run.name
+
+    @property
+    def control(self) -> bool:
+        return self.run.info.control
+
+    @property
+    def sees(self) -> str:
+        """ "sees the ROI", or nothing."""
+        what = ["the ROI" if s == "roi" else f"the {s}" for s in self.run.info.sees]
+        return f"sees {' and '.join(what)}" if what else ""
+
+    @property
+    def extent(self) -> str:
+        """ "69 cases", or "9 of 69 cases" where the run covers only part of the set."""
+        cases = self.run.info.cases
+        few, noun = len(self.cases), "case" if cases.of == 1 else "cases"
+        return f"{few:,} {noun}" if few == cases.of else f"{few:,} of {cases.of:,} {noun}"
+
+
+@dataclass(frozen=True)
+class Material:
+    """Runs and their scores; a case is known by its key.
+
+    The key is the case's id, unless two runs hold different cases under one id: then the later one
+    gets a key of its own, so that nothing is compared that is not the same.
+    """
+
+    entries: tuple[Entry, ...]
+    frame: pl.DataFrame
+    scores: tuple[Score, ...]
+    #: key -> (entry that has it, id there, digest)
+    places: dict[str, tuple[int, str, str]]
+    clashes: tuple[str, ...] = ()
+    #: metric -> judge and version -> runs it scored
+    judges: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    cases: dict[str, Case] = field(default_factory=dict)
+
+    @property
+    def models(self) -> list[Entry]:
+        return [entry for entry in self.entries if not entry.control]
+
+    @property
+    def controls(self) -> list[Entry]:
+        return [entry for entry in self.entries if entry.control]
+
+    @cached_property
+    def shared(self) -> frozenset[str]:
+        """The cases that every run has."""
+        return frozenset.intersection(*(entry.cases for entry in self.entries))
+
+    @cached_property
+    def same_cases(self) -> bool:
+        return all(entry.cases == self.shared for entry in self.entries)
+
+    @property
+    def basis(self) -> str:
+        """Which cases the tables are about unless asked otherwise: comparable ones if any."""
+        return "own" if self.same_cases or not self.shared else "shared"
+
+    def score(self, name: str) -> Score | None:
+        return next((score for score in self.scores if score.name == name), None)
+
+
+def check_runs(runs: Sequence[Run], headline: str = "cp") -> None:
+    if headline not in HEADLINES:
+        raise InputError(f"headline '{headline}': choose {' or '.join(HEADLINES)}")
+    if not runs:
+        raise InputError("no run given; a report needs at least one")
+    seen: dict[str, Run] = {}
+    for run in runs:
+        if (other := seen.setdefault(run.name, run)) is not run:
+            raise InputError(
+                f"two runs are called '{run.name}' ({other.path} and {run.path}); rename one folder"
+            )
+
+
+def collect(runs: Sequence[Run], headline: str = "cp") -> Material:
+    check_runs(runs, headline)
+    keys, judges = _Keys(), _Judges()
+    entries, frames = [], []
+    for index, run in enumerate(sorted(runs, key=lambda run: run.info.control)):
+        with run.ledger() as ledger:
+            rows, outputs = ledger.cases(), ledger.outputs()
+            judges.listen(run.name, ledger)
+        frame = run.frame()
+        if frame.is_empty():
+            raise InputError(f"{run.path}: has no scores yet; run `medebench score {run.path}`")
+        frame = pl.concat([frame, _unscored(frame, rows, outputs)])
+        own = {row.case_id: keys.key(index, row.case_id, row.digest) for row in rows.values()}
+        organ = pl.col("organ")
+        frames.append(
+            frame.with_columns(
+                pl.col("case").replace(own),
+                pl.when(organ == "").then(pl.lit(NO_ORGAN)).otherwise(organ).alias("organ"),
+                _without_folders(run),
+            )
+        )
+        held = {(own[case_id], k): row for (case_id, k), row in outputs.items() if case_id in own}
+        entries.append(Entry(run, index, frozenset(key for key, _ in held), held))
+    frame = pl.concat(frames)
+    scores = describe(frame["metric"].unique().sort().to_list(), judges.details)
+    return Material(
+        tuple(entries), frame, tuple(scores), keys.places, tuple(keys.clashes), judges.names
+    )
+
+
+def _without_folders(run: Run) -> pl.Expr:
+    """Reasons without the paths of somebody's disk: reports are shown around."""
+    source = Path(run.info.cases.source)
+    folders = {run.path, source, source.parent, source.parent.parent}
+    reason = pl.col("reason")
+    for folder in sorted(map(str, folders), key=len, reverse=True):
+        if len(folder) > 1 and Path(folder).is_absolute():
+            reason = reason.str.replace_all(folder + os.sep, "", literal=True)
+    return reason
+
+
+def _unscored(
+    frame: pl.DataFrame, cases: dict[str, CaseRow], outputs: dict[tuple[str, int], OutputRow]
+) -> pl.DataFrame:
+    """Rows for outputs that were made after the run was scored: they are missing, not absent."""
+    known = set(frame.select("case", "k", "metric").rows())
+    first = frame.row(0, named=True)
+    rows = [
+        first
+        | {"organ": cases[case_id].organ, "task": cases[case_id].task, "case": case_id, "k": k}
+        | {"metric": metric, "value": None, "reason": UNSCORED, "source": cases[case_id].source}
+        for metric in frame["metric"].unique().sort().to_list()
+        for case_id, k in outputs
+        if case_id in cases and (case_id, k, metric) not in known
+    ]
+    return pl.DataFrame(rows, schema=frame.schema)
+
+
+class _Judges:
+    """Who gave the scores: the ledger keeps it beside every one of them."""
+
+    def __init__(self) -> None:
+        self.details: dict[str, dict[str, Any]] = {}
+        #: metric -> judge and version -> runs
+        self.names: dict[str, dict[str, list[str]]] = {}
+
+    def listen(self, run: str, ledger: Ledger) -> None:
+        for score in ledger.scores():
+            if judge := score.detail.get("judge"):
+                self.details.setdefault(score.metric, score.detail)
+                heard = self.names.setdefault(score.metric, {}).setdefault(str(judge), [])
+                if run not in heard:
+                    heard.append(run)
+
+
+class _Keys:
+    def __init__(self) -> None:
+        self.places: dict[str, tuple[int, str, str]] = {}
+        self.clashes: list[str] = []
+        self._known: dict[tuple[str, str], str] = {}
+
+    def key(self, entry: int, case_id: str, digest: str) -> str:
+        if found := self._known.get((case_id, digest)):
+            return found
+        key = case_id
+        if key in self.places:
+            key = f"{case_id} (other content, {digest[:6]})"
+            self.clashes.append(case_id)
+        self.places[key] = (entry, case_id, digest)
+        self._known[case_id, digest] = key
+        return key

@@ -1,0 +1,7 @@
+"""The figures, one file each."""
+
+from __future__ import annotations
+
+from medebench.report.figures.draw import Drawing, draw_figures
+
+__all__ = ["Drawing", "draw_figures"]

@@ -1,0 +1,142 @@
+"""The gallery's data: plain arrays, so that thousands of outputs stay a small file."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import polars as pl
+
+from medebench.report.collect import NO_ORGAN, Material
+from medebench.report.views import CaseView, OutputView, Views
+
+DECIMALS = 4
+
+
+class _Table:
+    """Texts that occur many times, kept once and referred to by number."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self._numbers: dict[str, int] = {}
+
+    def number(self, text: str) -> int:
+        if text not in self._numbers:
+            self._numbers[text] = len(self.texts)
+            self.texts.append(text)
+        return self._numbers[text]
+
+
+def gallery_data(material: Material, views: Views) -> dict[str, Any]:
+    """See `static/store.js` for the reader of these arrays."""
+    organs, tasks, reasons = _Table(), _Table(), _Table()
+    keys = sorted(material.places, key=natural)
+    numbers = {key: number for number, key in enumerate(keys)}
+    cases = []
+    for key in keys:
+        case, view = material.cases.get(key), views.cases[key]
+        texts = [case.prompt, case.rephrased_prompt, case.description] if case else ["", "", ""]
+        cases.append(
+            [
+                key,
+                organs.number((case.organ if case else "") or NO_ORGAN),
+                tasks.number((case.task if case else "") or "no task named"),
+                *texts,
+                view.previous,
+                view.reference,
+                view.outline,
+                view.width,
+                view.height,
+                view.share,
+                reasons.number(view.trouble) if view.trouble else None,
+            ]
+        )
+    return {
+        "cases": cases,
+        "organs": organs.texts,
+        "tasks": tasks.texts,
+        "reasons": reasons.texts,
+        "outputs": _outputs(material, views, numbers, reasons),
+    }
+
+
+def _outputs(
+    material: Material, views: Views, numbers: dict[str, int], reasons: _Table
+) -> list[dict[str, Any]]:
+    """For every run: case numbers, ks, picture keys, and a column for every score.
+
+    A missing score is null, and its reason is found in `why` under the output's place.
+    """
+    found = []
+    for entry in material.entries:
+        order = sorted(entry.outputs, key=lambda one: (numbers[one[0]], one[1]))
+        places = {one: place for place, one in enumerate(order)}
+        shown = [views.outputs[(entry.index, *one)] for one in order]
+        values: dict[str, list[float | None]] = {}
+        why: dict[str, dict[int, int]] = {}
+        rows = material.frame.filter(pl.col("run") == entry.name)
+        for case, k, metric, value, reason in rows.select(
+            "case", "k", "metric", "value", "reason"
+        ).iter_rows():
+            place = places.get((case, k))
+            if place is None:
+                continue
+            column = values.setdefault(metric, [None] * len(order))
+            if value is None:
+                why.setdefault(metric, {})[place] = reasons.number(reason or "no reason given")
+            else:
+                column[place] = round(value, DECIMALS)
+        found.append(
+            {
+                "case": [numbers[key] for key, _ in order],
+                "k": [k for _, k in order],
+                "picture": [view.key for view in shown],
+                "size": {
+                    place: f"{view.width} × {view.height}"
+                    for place, (one, view) in enumerate(zip(order, shown, strict=True))
+                    if view.width and not _same_size(view, views.cases[one[0]])
+                },
+                "trouble": {
+                    place: reasons.number(view.trouble)
+                    for place, view in enumerate(shown)
+                    if view.trouble
+                },
+                "values": dict(sorted(values.items())),
+                "why": dict(sorted(why.items())),
+            }
+        )
+    return found
+
+
+def _same_size(output: OutputView, case: CaseView) -> bool:
+    return (output.width, output.height) == (case.width, case.height)
+
+
+def natural(text: str) -> list[tuple[int, int, str]]:
+    """Sort key under which case 9 comes before case 10."""
+    parts: list[tuple[int, int, str]] = []
+    number = ""
+    for c in [*text, ""]:
+        if c.isascii() and c.isdigit():
+            number += c
+            continue
+        if number:
+            parts.append((0, int(number), number))
+            number = ""
+        if c:
+            parts.append((1, 0, c))
+    return parts
+
+
+def script(name: str, value: object) -> str:
+    """A script that sets one global; safe in and outside of HTML whatever the texts hold."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for c, code in (
+        ("<", "\\u003c"),
+        (">", "\\u003e"),
+        ("&", "\\u0026"),
+        ("\u2028", "\\u2028"),
+        ("\u2029", "\\u2029"),
+    ):
+        text = text.replace(c, code)
+    return f"window.{name} = {text};\n"

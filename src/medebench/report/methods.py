@@ -1,0 +1,113 @@
+"""What a reader needs to trust and to repeat the numbers."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from medebench.report.collect import Entry, Material
+from medebench.report.tables import HeadlineTable
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    name: str
+    editor: str
+    settings: str
+    cases: str
+    fingerprint: str
+    date: str
+    versions: str
+    outputs: int
+    failed: int
+
+
+def run_facts(material: Material) -> list[RunFacts]:
+    return [_facts(entry) for entry in material.entries]
+
+
+def _facts(entry: Entry) -> RunFacts:
+    info = entry.run.info
+    settings = ", ".join(f"{key}={value}" for key, value in sorted(info.settings.items()))
+    if info.adopted_from is not None:
+        settings = f"adopted from {info.adopted_from}"
+    elif info.outputs_per_case > 1:
+        settings = f"{settings}, {info.outputs_per_case} outputs a case".lstrip(", ")
+    return RunFacts(
+        entry.name,
+        info.editor,
+        settings,
+        f"{info.cases.name}, {entry.extent}",
+        info.cases.fingerprint[:12],
+        info.created[:10],
+        ", ".join(f"{name} {version}" for name, version in info.versions.items()),
+        sum(row.sha256 is not None for row in entry.outputs.values()),
+        sum(row.sha256 is None for row in entry.outputs.values()),
+    )
+
+
+def warnings_of(material: Material) -> list[str]:
+    """What makes the runs less comparable than they look."""
+    found = []
+    prints = {entry.run.info.cases.fingerprint for entry in material.entries}
+    if len(prints) > 1:
+        parts: dict[str, list[str]] = {}
+        for entry in material.entries:
+            parts.setdefault(f"{entry.extent} of {entry.run.info.cases.name}", []).append(
+                entry.name
+            )
+        texts = "; ".join(f"{_some(names)}: {extent}" for extent, names in parts.items())
+        found.append(
+            f"The runs were made on different case sets (their fingerprints differ). {texts}. "
+            "Comparisons are made only over shared cases."
+        )
+    if material.clashes:
+        found.append(
+            f"Under {len(material.clashes)} case ids the runs hold different content, for example "
+            f"“{material.clashes[0]}”; those are treated as different cases."
+        )
+    for metric, names in material.judges.items():
+        if len(names) > 1:
+            who = "; ".join(f"{judge}: {_some(runs)}" for judge, runs in names.items())
+            found.append(f"{metric} was given by different judges, do not compare across: {who}.")
+    gone = [key for key in material.places if key not in material.cases]
+    if gone:
+        found.append(
+            f"{len(gone)} cases are no longer in their set and are shown without pictures."
+        )
+    failed = {
+        entry.name: sum(row.sha256 is None for row in entry.outputs.values())
+        for entry in material.entries
+    }
+    lost = [f"{name} {count}" for name, count in failed.items() if count]
+    if lost:
+        found.append(f"Outputs that could not be made, and count as missing: {', '.join(lost)}.")
+    return found
+
+
+def judges(material: Material) -> list[tuple[str, str, bool]]:
+    """(judge and version, its scores, whether it is a stand-in)."""
+    found: dict[tuple[str, bool], list[str]] = {}
+    for score in material.scores:
+        if score.judge:
+            found.setdefault((score.judge, score.stand_in), []).append(score.name)
+    return [(judge, ", ".join(names), stand_in) for (judge, stand_in), names in found.items()]
+
+
+def reproduce(material: Material, table: HeadlineTable) -> str:
+    """The command lines that lead from the runs to this page."""
+    names = " ".join(shlex.quote(f"runs/{entry.name}") for entry in material.entries)
+    own = [score.name for score in material.scores if not score.judge]
+    lines = [f"medebench score {names} --metrics {','.join(own)}"] if own else []
+    for score in {s.name.partition("_")[2] for s in material.scores if s.judge}:
+        lines.append(f"medebench score {names} --judge {shlex.quote(score)}")
+    lead = "" if table.headline == "cp" else f" --headline {table.headline}"
+    return "\n".join([*sorted(lines), f"medebench report {names}{lead} --out report"])
+
+
+def _some(names: Iterable[str], most: int = 4) -> str:
+    listed = list(names)
+    if len(listed) <= most + 1:
+        return ", ".join(listed)
+    return f"{', '.join(listed[:most])} and {len(listed) - most} others"

@@ -1,0 +1,140 @@
+"""The page itself: what the template is given, and the data of its switchable tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+import medebench
+from medebench.report.collect import Material
+from medebench.report.export import organ_names
+from medebench.report.facts import HEADLINES, STAND_IN
+from medebench.report.figures import Drawing
+from medebench.report.formats import interval_text
+from medebench.report.methods import judges, reproduce, run_facts, warnings_of
+from medebench.report.palette import run_colours, variables
+from medebench.report.statistics import Statistics
+from medebench.report.tables import MARK, MARK_MEANING, HeadlineTable
+from medebench.report.words import finding
+
+_TITLE = "Text-guided medical image editing"
+
+
+def render_page(
+    material: Material,
+    statistics: Statistics,
+    table: HeadlineTable,
+    drawings: Sequence[Drawing],
+    title: str | None,
+    scripts: Sequence[str],
+) -> str:
+    environment = Environment(
+        loader=PackageLoader("medebench.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    headlines = [name for name in HEADLINES if material.score(name)]
+    template = environment.get_template("index.html")
+    return template.render(
+        title=title or _TITLE,
+        material=material,
+        table=table,
+        columns=table.columns,
+        groups=_groups(table),
+        findings={h: finding(material, statistics, h) for h in headlines or [table.headline]},
+        headlines=headlines,
+        drawings=drawings,
+        colours=run_colours(len(material.models), len(material.controls)),
+        variables=variables(),
+        warnings=warnings_of(material),
+        runs=run_facts(material),
+        judges=judges(material),
+        reproduce=reproduce(material, table),
+        version=medebench.__version__,
+        mark=MARK,
+        mark_meaning=MARK_MEANING,
+        stand_in=STAND_IN,
+        interval=interval_text,
+        scripts=scripts,
+        outputs=sum(len(entry.outputs) for entry in material.entries),
+    )
+
+
+def _groups(table: HeadlineTable) -> list[tuple[str, str, Any]]:
+    titles = {"model": "Models", "control": "Controls, whose answer is known"}
+    found = [(kind, title, table.of(kind)) for kind, title in titles.items() if table.of(kind)]
+    if table.published:
+        found.append(("published", table.published.caption, table.of("published")))
+    return found
+
+
+def page_data(
+    material: Material, statistics: Statistics, table: HeadlineTable, chunks: Sequence[int]
+) -> dict[str, Any]:
+    """What `static/tables.js` and the gallery need besides the cases."""
+    colours = run_colours(len(material.models), len(material.controls))
+    numbers = {entry.name: entry.index for entry in material.entries}
+    return {
+        "headline": table.headline,
+        "detailChunks": list(chunks),
+        "runs": [
+            [entry.name, colours[entry.index].variable, entry.control, entry.sees, entry.extent]
+            for entry in material.entries
+        ],
+        "scores": [
+            [s.name, s.label, s.better, s.decimals, s.stand_in, s.summary] for s in table.columns
+        ],
+        "basis": table.basis,
+        "organs": {basis: organ_names(statistics, basis) for basis in table.bases},
+        "byOrgan": {
+            basis: {
+                score.name: [
+                    [
+                        _organ_cell(statistics, basis, e.name, score.name, o)
+                        for e in material.entries
+                    ]
+                    for o in organ_names(statistics, basis)
+                ]
+                for score in table.columns
+            }
+            for basis in table.bases
+        },
+        "pairs": [
+            {
+                "family": family,
+                "metric": metric,
+                "rows": [
+                    [
+                        numbers[p.run_a],
+                        numbers[p.run_b],
+                        _short(p.difference),
+                        *(map(_short, p.interval) if p.interval else (None, None)),
+                        _short(p.p),
+                        _short(p.p_holm),
+                        p.n_cases,
+                        p.n_dropped,
+                    ]
+                    for p in pairs
+                ],
+            }
+            for (family, metric), pairs in statistics.pairs.items()
+        ],
+    }
+
+
+def _organ_cell(
+    statistics: Statistics, basis: str, run: str, metric: str, organ: str
+) -> list[float | int | str | None] | None:
+    found = statistics.organs.get((basis, run, metric, organ))
+    if found is None:
+        return None
+    one = found.micro
+    return [_short(one.mean), _short(one.low), _short(one.high), found.n_cases, found.coverage]
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.6g}")

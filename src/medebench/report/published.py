@@ -1,0 +1,45 @@
+"""Results of the paper, shipped as data: a new model's row stands beside them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+OVERALL = "Overall"
+#: What the paper calls a score, and which dimension or variant that is here.
+SCORES = {"EA": "ea", "CP": "cp_published", "VQ": "vq"}
+
+
+@dataclass(frozen=True)
+class PublishedTable:
+    name: str
+    judge: str
+    cases: int
+    note: str
+    #: model -> organ (or "Overall") -> score -> value
+    models: dict[str, dict[str, dict[str, float]]]
+
+    @property
+    def caption(self) -> str:
+        return (
+            f"published, {self.name}, {self.judge} judge, {self.cases:,} real cases; "
+            "other data and judge, not comparable row by row"
+        )
+
+    def micro(self, model: str, score: str) -> float | None:
+        """The value the paper prints for all cases."""
+        return self.models[model][OVERALL].get(score)
+
+    def macro(self, model: str, score: str) -> float | None:
+        """The mean over the paper's organs of the values it prints for each."""
+        organs = [cells for organ, cells in self.models[model].items() if organ != OVERALL]
+        values = [cells[score] for cells in organs if score in cells]
+        return sum(values) / len(values) if values else None
+
+
+@cache
+def published_table() -> PublishedTable:
+    file = files("medebench.report") / "published" / "medebench_table2.json"
+    return PublishedTable(**json.loads(file.read_text(encoding="utf-8")))

@@ -1,0 +1,156 @@
+"use strict";
+// One case, large: slider between any two pictures, all scores, and why some are missing.
+MB.caseView = (() => {
+  const store = MB.store;
+  const el = MB.el;
+  const $ = MB.$;
+  const dialog = $("case");
+  let shown = null;
+  let pictures = [];
+
+  const collect = (one) => {
+    const found = [];
+    if (one.previous) found.push({ name: "previous", key: one.previous });
+    if (one.reference) found.push({ name: "reference", key: one.reference });
+    for (const run of store.runs) {
+      for (const output of store.outputs(run.index, one.index)) {
+        const name = output.k ? `${run.name}, output ${output.k + 1}` : run.name;
+        found.push({ name, key: output.picture, output, run });
+      }
+    }
+    return found;
+  };
+
+  const draw = () => {
+    const [a, b] = [pictures[$("case-a").value], pictures[$("case-b").value]];
+    const change = $("case-change").checked;
+    const layer = (picture, side) => {
+      if (!picture || !picture.key) {
+        return el("span", { class: `gone ${side}`, text: picture && picture.output ? picture.output.trouble : "no picture" });
+      }
+      const source = change && picture.output ? store.change(picture.key) : store.large(picture.key);
+      return el("img", { class: side, src: source, alt: `${picture.name}${change && picture.output ? ", change map" : ""}` });
+    };
+    const view = $("case-view");
+    view.style.setProperty("--ratio", shown.width ? shown.width / shown.height : 1);
+    MB.fill(view, layer(a, "left"), layer(b, "right"),
+      $("case-outline").checked && shown.outline ? el("img", { class: "outline", src: store.outline(shown.outline), alt: "" }) : null,
+      el("span", { class: "tag left", text: a ? a.name : "" }), el("span", { class: "tag right", text: b ? b.name : "" }),
+      el("span", { class: "line", "aria-hidden": "true" }));
+    for (const button of $("case-strip").children) button.setAttribute("aria-pressed", button.dataset.place === $("case-b").value);
+    slide();
+  };
+
+  const slide = () => $("case-view").style.setProperty("--cut", `${$("case-slider").value}%`);
+
+  const strip = () => MB.fill($("case-strip"), ...pictures.map((picture, place) => el("button", {
+    type: "button", "data-place": place, title: picture.name, "aria-label": `Show ${picture.name} on the right`,
+    onclick: () => { $("case-b").value = place; draw(); },
+  }, picture.key ? el("img", { src: store.small(picture.key), alt: "", loading: "lazy" }) : el("span", { class: "gone", text: "–" }),
+  el("span", { class: "label" }, picture.run ? MB.dot(picture.run) : null, picture.name))));
+
+  const texts = (one) => {
+    const share = one.share === null ? "no ROI" : `${(100 * one.share).toFixed(1)} % of the frame`;
+    const pairs = [["Prompt", one.prompt], ["Rephrased", one.rephrased === one.prompt ? "the same" : one.rephrased],
+      ["Description", one.description], ["Organ", one.organ], ["Task", one.task], ["ROI", share],
+      ["Size", one.width ? `${one.width} × ${one.height}` : "unknown"], ["Trouble", one.trouble]];
+    MB.fill($("case-texts"), ...pairs.filter(([, text]) => text).flatMap(([name, text]) => [el("dt", { text: name }), el("dd", { dir: "auto", text })]));
+  };
+
+  const scoreCell = (picture, score) => {
+    const { run, output } = picture;
+    const value = store.value(run.index, output.place, score.name);
+    if (value !== null) return el("td", { class: "n", text: MB.number(score, value) });
+    return el("td", { class: "n why" }, "–", el("small", { text: store.reason(run.index, output.place, score.name) }));
+  };
+
+  const table = () => MB.fill($("case-scores"),
+    el("thead", {}, el("tr", {}, el("th", { scope: "col", text: "Run" }), ...store.scores.map((score) => el("th", { scope: "col", class: "n", text: score.label, title: score.summary })))),
+    el("tbody", {}, ...pictures.filter((picture) => picture.run).map((picture) => el("tr", {},
+      el("th", { scope: "row" }, el("span", { class: "who" }, MB.dot(picture.run), picture.name),
+        picture.output.size ? el("small", { text: `was ${picture.output.size}` }) : null,
+        picture.output.trouble ? el("small", { class: "trouble", text: picture.output.trouble }) : null),
+      ...store.scores.map((score) => scoreCell(picture, score))))));
+
+  const said = (one) => {
+    const box = $("case-details");
+    box.hidden = !store.hasDetails.has(store.chunkOf(one));
+    MB.fill($("case-said"));
+    const load = () => store.details(one).then((lines) => {
+      if (shown !== one) return;
+      MB.fill($("case-said"), ...(lines.length ? lines.map(([run, k, metric, field, text]) => el("p", { dir: "auto" },
+        el("b", { text: `${store.runs[run].name}${k ? `, output ${k + 1}` : ""}, ${metric}, ${field.replaceAll("_", " ")}: ` }), text)) : [el("p", { text: "Nothing about this case." })]));
+    });
+    box.ontoggle = () => box.open && load();
+    if (box.open) load();
+  };
+
+  const render = (one, run) => {
+    shown = one;
+    pictures = collect(one);
+    const choices = pictures.map((picture, place) => [place, picture.name]);
+    const wanted = pictures.findIndex((picture) => picture.run && picture.key && (run === null || picture.run.index === run));
+    MB.options($("case-a"), choices, 0);
+    MB.options($("case-b"), choices, Math.max(wanted, 0));
+    $("case-title").textContent = `Case ${one.key}`;
+    $("case-link").href = `#case=${encodeURIComponent(one.key)}`;
+    $("case-previous").disabled = !MB.gallery.beside(one, -1);
+    $("case-next").disabled = !MB.gallery.beside(one, 1);
+    strip();
+    texts(one);
+    table();
+    said(one);
+    draw();
+  };
+
+  let keepRun = null;
+  const open = (one, run) => {
+    keepRun = run;
+    const hash = `#case=${encodeURIComponent(one.key)}`;
+    if (location.hash !== hash) history.replaceState(null, "", hash);
+    render(one, run);
+    if (!dialog.open) dialog.showModal();
+    dialog.scrollTop = 0;
+  };
+  const step = (by) => {
+    const next = shown && MB.gallery.beside(shown, by);
+    const chosen = pictures[$("case-b").value];
+    if (next) open(next, chosen && chosen.run ? chosen.run.index : keepRun);
+  };
+
+  const follow = () => {
+    const match = /^#case=(.*)$/.exec(location.hash);
+    if (!match) { if (dialog.open) dialog.close(); return; }
+    let key = match[1];
+    try { key = decodeURIComponent(key); } catch { /* not encoded: take it as it is */ }
+    const one = store.byKey.get(key);
+    if (one) open(one, null);
+  };
+
+  for (const id of ["case-a", "case-b", "case-outline", "case-change"]) $(id).addEventListener("change", draw);
+  $("case-slider").addEventListener("input", slide);
+  const drag = (event) => {
+    if (!event.buttons) return;
+    const box = $("case-view").getBoundingClientRect();
+    $("case-slider").value = 100 * (event.clientX - box.left) / box.width;
+    slide();
+  };
+  for (const name of ["pointerdown", "pointermove"]) $("case-view").addEventListener(name, drag);
+  $("case-previous").addEventListener("click", () => step(-1));
+  $("case-next").addEventListener("click", () => step(1));
+  $("case-close").addEventListener("click", () => dialog.close());
+  dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+  dialog.addEventListener("close", () => {
+    shown = null;
+    if (location.hash.startsWith("#case=")) history.replaceState(null, "", "#gallery");
+  });
+  dialog.addEventListener("keydown", (event) => {
+    // In a slider, a list or a text the arrows keep their own meaning.
+    if (["INPUT", "SELECT"].includes(event.target.tagName) || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.key === "ArrowLeft") { step(-1); event.preventDefault(); }
+    if (event.key === "ArrowRight") { step(1); event.preventDefault(); }
+  });
+  window.addEventListener("hashchange", follow);
+  follow();
+  return { open };
+})();

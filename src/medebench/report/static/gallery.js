@@ -1,0 +1,98 @@
+"use strict";
+// One page of cases; only what is on it is in the document.
+MB.gallery = (() => {
+  const store = MB.store;
+  const el = MB.el;
+  const $ = MB.$;
+  const PAGE = 24;
+  let found = [];
+  let page = 0;
+
+  const layers = (one, picture, overlay) => {
+    const ratio = one.width && one.height ? `${one.width} / ${one.height}` : "1";
+    return el("span", { class: "frame", "--ratio": ratio },
+      picture ? el("img", { src: store.small(picture), alt: "", loading: "lazy", decoding: "async" })
+        : el("span", { class: "gone", text: "no picture" }),
+      overlay && picture ? el("img", { class: "change", "data-src": store.change(picture), alt: "", decoding: "async" }) : null,
+      one.outline && picture ? el("img", { class: "outline", "data-src": store.outline(one.outline), alt: "" }) : null);
+  };
+
+  const plainTile = (one, name, picture) => el("button", {
+    type: "button", class: "tile", "aria-label": `${name} of case ${one.key}`,
+    onclick: () => MB.caseView.open(one, null),
+  }, layers(one, picture, false), el("span", { class: "label", text: name }));
+
+  const outputTile = (one, run, metric) => {
+    const outputs = store.outputs(run.index, one.index);
+    if (!outputs.length) return null;
+    const [first] = outputs;
+    const value = store.caseValue(run.index, one.index, metric.name);
+    const more = outputs.length > 1 ? ` ×${outputs.length}` : "";
+    const score = value === null ? el("span", { class: "value none", text: "no score", title: store.reason(run.index, first.place, metric.name) })
+      : el("span", { class: "value", text: MB.number(metric, value) });
+    return el("button", {
+      type: "button", class: "tile", title: first.trouble || run.name,
+      "aria-label": `${run.name}, case ${one.key}, ${metric.label} ${value === null ? "missing" : MB.number(metric, value)}`,
+      onclick: () => MB.caseView.open(one, run.index),
+    }, layers(one, first.picture, true),
+    el("span", { class: "label" }, MB.dot(run), el("span", { class: "run", text: run.name + more })), score);
+  };
+
+  const row = (one, metric, runs) => el("article", { class: "case" },
+    el("div", { class: "about" },
+      el("h3", {}, el("a", { href: `#case=${encodeURIComponent(one.key)}`, text: one.key })),
+      el("p", { class: "sub", text: `${one.organ} · ${one.task}` }),
+      el("p", { class: "prompt", dir: "auto", text: one.prompt }),
+      one.trouble ? el("p", { class: "trouble", text: one.trouble }) : null),
+    el("div", { class: "tiles" },
+      plainTile(one, "previous", one.previous),
+      one.reference ? plainTile(one, "reference", one.reference) : null,
+      ...runs.map((run) => outputTile(one, run, metric))));
+
+  // Overlays are fetched only when they are asked for.
+  const overlays = () => {
+    for (const [id, name] of [["g-outline", "outline"], ["g-change", "change"]]) {
+      const on = $(id).checked;
+      $("g-cases").classList.toggle(`with-${name}`, on);
+      if (on) for (const image of $("g-cases").querySelectorAll(`img.${name}[data-src]`)) {
+        image.loading = "lazy";
+        image.src = image.dataset.src;
+        image.removeAttribute("data-src");
+      }
+    }
+    $("g-scale").hidden = !$("g-change").checked;
+  };
+
+  const show = () => {
+    const pages = Math.max(1, Math.ceil(found.length / PAGE));
+    page = Math.min(Math.max(page, 0), pages - 1);
+    const metric = MB.filters.metric();
+    const chosen = MB.filters.chosen();
+    const runs = MB.filters.shown().filter((run) => chosen === null || run.index === chosen);
+    const part = found.slice(page * PAGE, (page + 1) * PAGE);
+    MB.fill($("g-cases"), ...part.map(([one]) => row(one, metric, runs)));
+    if (!part.length) MB.fill($("g-cases"), el("p", { class: "empty", text: "No case fits. Clear a filter." }));
+    $("g-count").textContent = `${found.length.toLocaleString("en")} of ${store.cases.length.toLocaleString("en")} cases`;
+    $("g-page").textContent = `page ${page + 1} of ${pages}`;
+    $("g-previous").disabled = page === 0;
+    $("g-next").disabled = page >= pages - 1;
+    overlays();
+  };
+
+  const update = () => { found = MB.filters.apply(); page = 0; show(); };
+  const turn = (by) => { page += by; show(); $("filters").scrollIntoView({ block: "start" }); };
+  $("g-previous").addEventListener("click", () => turn(-1));
+  $("g-next").addEventListener("click", () => turn(1));
+  for (const id of ["g-outline", "g-change"]) { $(id).checked = false; $(id).addEventListener("change", overlays); }
+  document.addEventListener("mb:filters", update);
+  update();
+
+  // The case before or after another one in the order that is shown.
+  const beside = (one, by) => {
+    const place = found.findIndex(([other]) => other === one);
+    const list = place < 0 ? store.cases : found.map(([other]) => other);
+    const at = place < 0 ? one.index : place;
+    return list[at + by] || null;
+  };
+  return { beside };
+})();

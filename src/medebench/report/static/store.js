@@ -1,0 +1,88 @@
+"use strict";
+// The data of the page, unpacked from its compact arrays (written by report/gallery.py).
+MB.store = (() => {
+  const data = window.MEDEBENCH_DATA;
+  const packed = window.MEDEBENCH_CASES;
+  const CHUNK = 50; // cases in one script of details, as in report/details.py
+
+  const runs = data.runs.map(([name, colour, control, sees, extent], index) => (
+    { index, name, colour, control, sees, extent }));
+  const scores = data.scores.map(([name, label, better, decimals, standIn, summary]) => (
+    { name, label: standIn ? `${label} (stand-in)` : label, better, decimals, standIn, summary }));
+  const byName = new Map(scores.map((score) => [score.name, score]));
+
+  const cases = packed.cases.map((row, index) => ({
+    index, key: row[0], organ: packed.organs[row[1]], task: packed.tasks[row[2]],
+    prompt: row[3], rephrased: row[4], description: row[5],
+    previous: row[6], reference: row[7], outline: row[8],
+    width: row[9], height: row[10], share: row[11],
+    trouble: row[12] === null ? "" : packed.reasons[row[12]],
+  }));
+  const byKey = new Map(cases.map((one) => [one.key, one]));
+
+  // places[run][case] = where the outputs of that case lie in the run's columns
+  const places = packed.outputs.map((columns) => {
+    const found = new Map();
+    columns.case.forEach((number, place) => {
+      if (found.has(number)) found.get(number).push(place);
+      else found.set(number, [place]);
+    });
+    return found;
+  });
+
+  const output = (run, place) => {
+    const columns = packed.outputs[run];
+    const trouble = columns.trouble[place];
+    return {
+      run: runs[run], place, k: columns.k[place], picture: columns.picture[place],
+      size: columns.size[place] || "",
+      trouble: trouble === undefined ? "" : packed.reasons[trouble],
+    };
+  };
+
+  const outputs = (run, number) => (places[run].get(number) || []).map((place) => output(run, place));
+
+  const value = (run, place, metric) => {
+    const column = packed.outputs[run].values[metric];
+    return column === undefined ? null : column[place];
+  };
+
+  const reason = (run, place, metric) => {
+    const why = (packed.outputs[run].why[metric] || {})[place];
+    return why === undefined ? "not scored" : packed.reasons[why];
+  };
+
+  // The mean over the outputs of a case, as in all tables.
+  const caseValue = (run, number, metric) => {
+    const known = (places[run].get(number) || [])
+      .map((place) => value(run, place, metric)).filter((one) => one !== null);
+    return known.length ? known.reduce((a, b) => a + b, 0) / known.length : null;
+  };
+
+  const has = (run, number) => places[run].has(number);
+
+  const chunks = new Map();
+  const details = (one) => {
+    const number = Math.floor(one.index / CHUNK);
+    if (!chunks.has(number)) {
+      chunks.set(number, new Promise((resolve) => {
+        const script = MB.el("script", { src: `assets/details/${number}.js` });
+        const done = () => resolve(window[`MEDEBENCH_DETAILS_${number}`] || {});
+        script.addEventListener("load", done);
+        script.addEventListener("error", done);
+        document.head.append(script);
+      }));
+    }
+    return chunks.get(number).then((chunk) => chunk[one.key] || []);
+  };
+
+  return {
+    data, runs, scores, cases, byName, byKey, organs: packed.organs, tasks: packed.tasks,
+    hasDetails: new Set(data.detailChunks), chunkOf: (one) => Math.floor(one.index / CHUNK),
+    outputs, value, reason, caseValue, has, details,
+    small: (key) => `assets/small/${key}.webp`,
+    large: (key) => `assets/large/${key}.webp`,
+    change: (key) => `assets/change/${key}.webp`,
+    outline: (key) => `assets/outline/${key}.svg`,
+  };
+})();

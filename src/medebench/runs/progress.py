@@ -1,3 +1,0 @@
-from medebench.progress import Progress, silent
-
-__all__ = ["Progress", "silent"]

@@ -1,0 +1,217 @@
+"""The page in a real browser, opened from the disk."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import medebench as mb
+from medebench.report import build_report
+from tests.report.conftest import HOSTILE, FakeJudge, make_runs, make_set
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+DRIVER = shutil.which("chromedriver")
+pytestmark = pytest.mark.skipif(
+    not (CHROMIUM and DRIVER), reason="chromium or chromedriver is not installed"
+)
+Browser = Any
+CASES = 30
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Thirty cases, so that the gallery has two pages; one text tries to break out."""
+    folder = tmp_path_factory.mktemp("browser")
+    texts = [f"Remove spot {i}." for i in range(CASES)]
+    texts[4] = HOSTILE
+    cases = mb.load_cases(make_set(folder / "set", count=CASES, texts=texts))
+    runs = make_runs(cases, folder, controls=["identity"], judge=FakeJudge())
+    return build_report(runs, folder / "report").index
+
+
+@pytest.fixture(scope="module")
+def driver() -> Iterator[Browser]:
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for argument in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-background-networking",
+        "--disable-dev-shm-usage",
+        "--window-size=1280,1000",
+    ):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    made = webdriver.Chrome(options=options, service=Service(DRIVER))
+    yield made
+    made.quit()
+
+
+@pytest.fixture
+def browser(driver: Browser, page: Path) -> Iterator[Browser]:
+    """The page, freshly opened; any error in the console fails the test."""
+    driver.get("about:blank")
+    driver.get(page.as_uri())
+    yield driver
+    errors = [entry for entry in driver.get_log("browser") if entry["level"] == "SEVERE"]
+    assert not errors, errors
+
+
+@pytest.fixture
+def wait(driver: Browser) -> Callable[[Callable[[], Any]], Any]:
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    return lambda condition: WebDriverWait(driver, 10).until(lambda _: condition())
+
+
+def js(browser: Browser, code: str) -> Any:
+    return browser.execute_script(f"return {code}")
+
+
+def ids(browser: Browser) -> list[str]:
+    return list(
+        js(browser, "[...document.querySelectorAll('#g-cases h3')].map(h => h.textContent)")
+    )
+
+
+def choose(browser: Browser, name: str, value: str) -> None:
+    browser.execute_script(
+        "const e = document.getElementById(arguments[0]); e.value = arguments[1];"
+        "e.dispatchEvent(new Event('input', {bubbles: true}));"
+        "e.dispatchEvent(new Event('change', {bubbles: true}));",
+        name,
+        value,
+    )
+
+
+def test_shows_pictures_a_page_at_a_time(browser: Browser, wait: Any) -> None:
+    assert len(ids(browser)) == 24
+    assert js(browser, "document.getElementById('g-count').textContent") == "30 of 30 cases"
+    browser.execute_script("document.getElementById('gallery').scrollIntoView()")
+    wait(lambda: js(browser, "document.querySelector('#g-cases img').naturalWidth > 0"))
+    browser.execute_script("document.getElementById('g-next').click()")
+    assert len(ids(browser)) == 6
+    assert js(browser, "document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_filters(browser: Browser, wait: Any) -> None:
+    choose(browser, "f-organ", "Eyes")
+    wait(lambda: len(ids(browser)) == 10)
+    choose(browser, "f-text", "spot 7.")
+    wait(lambda: ids(browser) == ["c7"])
+    browser.execute_script("document.querySelector('#filters [type=reset]').click()")
+    wait(lambda: len(ids(browser)) == 24)
+    choose(browser, "f-run", "0")
+    choose(browser, "f-score", "ea_offline")
+    choose(browser, "f-low", "0")
+    wait(lambda: js(browser, "document.getElementById('g-count').textContent").startswith("27 of"))
+
+
+def test_sorts_by_the_score_of_an_editor(browser: Browser, wait: Any) -> None:
+    choose(browser, "f-run", "1")
+    choose(browser, "f-score", "ssim")
+    wait(lambda: js(browser, "document.querySelectorAll('.tile').length") == 24 * 3)
+    choose(browser, "f-sort", "worst")
+    values = "[...document.querySelectorAll('#g-cases .value')].map(v => Number(v.textContent))"
+    worst = wait(lambda: (v := js(browser, values)) == sorted(map(float, v)) and v)
+    choose(browser, "f-sort", "best")
+    wait(lambda: (v := js(browser, values)) == sorted(v, reverse=True) and v)
+    assert len(worst) == 24
+
+
+def test_editors_can_be_hidden_and_overlays_shown(browser: Browser, wait: Any) -> None:
+    before = js(browser, "document.querySelectorAll('.tile').length")
+    browser.execute_script("document.querySelector('#f-editors input').click()")
+    wait(lambda: js(browser, "document.querySelectorAll('.tile').length") == before - 24)
+    browser.execute_script("document.getElementById('g-change').click()")
+    assert js(browser, "document.querySelector('img.change').getAttribute('src')").endswith(".webp")
+    browser.execute_script("document.getElementById('g-outline').click()")
+    browser.execute_script("document.querySelector('img.outline').scrollIntoView()")
+    wait(lambda: js(browser, "document.querySelector('img.outline').complete"))
+
+
+def test_a_link_opens_a_case_and_keys_move(browser: Browser, page: Path, wait: Any) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    browser.get("about:blank")
+    browser.get(page.as_uri() + "#case=c3")
+    title = "document.getElementById('case-title').textContent"
+    assert js(browser, "document.getElementById('case').open")
+    assert js(browser, title) == "Case c3"
+    assert "the judge looked away" in js(
+        browser, "document.getElementById('case-scores').innerText"
+    )
+    wait(lambda: js(browser, "document.querySelector('#case-view img.right').naturalWidth > 0"))
+    active = browser.switch_to.active_element
+    active.send_keys(Keys.ARROW_RIGHT)
+    assert js(browser, title) == "Case c4"
+    assert js(browser, "location.hash") == "#case=c4"
+    browser.switch_to.active_element.send_keys(Keys.ARROW_LEFT)
+    assert js(browser, title) == "Case c3"
+    slider = browser.find_element("id", "case-slider")
+    slider.send_keys(Keys.HOME)
+    assert (
+        js(browser, "document.getElementById('case-view').style.getPropertyValue('--cut')") == "0%"
+    )
+    assert js(browser, title) == "Case c3"  # arrows in the slider do not turn the page
+    browser.execute_script("document.getElementById('case-details').open = true")
+    wait(lambda: "what was seen" in js(browser, "document.getElementById('case-said').textContent"))
+    slider.send_keys(Keys.ESCAPE)
+    wait(lambda: not js(browser, "document.getElementById('case').open"))
+    assert js(browser, "location.hash") == "#gallery"
+
+
+def test_hostile_text_is_shown_as_text(browser: Browser, page: Path) -> None:
+    browser.get("about:blank")
+    browser.get(page.as_uri() + "#case=c4")
+    shown = js(browser, "document.querySelector('#case-texts dd').textContent")
+    assert shown == HOSTILE
+    assert js(browser, "document.querySelectorAll('[onerror]').length") == 0
+
+
+def test_theme_and_headline(browser: Browser) -> None:
+    back = "getComputedStyle(document.body).backgroundColor"
+    before = js(browser, back)
+    browser.find_element("id", "theme").click()
+    assert js(browser, back) != before
+    browser.find_element("id", "theme").click()
+    order = (
+        "[...document.querySelectorAll('#headline thead th')].map(h => h.dataset.score)"
+        ".filter(s => s && s.startsWith('cp'))"
+    )
+    assert js(browser, order) == ["cp", "cp_published"]
+    browser.execute_script("document.querySelector('input[value=cp_published]').click()")
+    assert js(browser, order) == ["cp_published", "cp"]
+    assert js(browser, "document.getElementById('pair-score').value") == "cp_published"
+    shown = "[...document.querySelectorAll('figure')].filter(f => f.offsetParent).map(f => f.id)"
+    figures = js(browser, shown)
+    assert "figure-bars-cp_published" in figures and "figure-bars-cp" not in figures
+
+
+def test_macro_and_tables(browser: Browser) -> None:
+    row = "#headline tbody.model tr:last-child"
+    cell = f"document.querySelector('{row} td[data-score=psnr]').innerText"
+    micro = js(browser, cell)
+    browser.execute_script("document.querySelector('input[value=macro]').click()")
+    assert js(browser, cell) != micro
+    assert js(browser, "document.querySelectorAll('#pairs tbody tr').length") == 1
+    choose(browser, "pair-family", "against controls")
+    assert js(browser, "document.querySelectorAll('#pairs tbody tr').length") == 2
+    assert js(browser, "document.querySelectorAll('#organ-table td.heat').length") == 9
+
+
+def test_narrow_screen_scrolls_inside_its_boxes(browser: Browser) -> None:
+    size = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        assert js(browser, "document.documentElement.scrollWidth") == 390
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

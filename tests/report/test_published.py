@@ -1,0 +1,35 @@
+"""The paper's table is data, and the same data as it was handed over."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from medebench.report.published import OVERALL, SCORES, published_table
+
+HANDED_OVER = Path(__file__).parents[3] / "shared" / "published" / "medebench_table2.json"
+
+
+def test_schema() -> None:
+    table = published_table()
+    assert len(table.models) == 7
+    for model, organs in table.models.items():
+        assert len(organs) == 14 and OVERALL in organs, model
+        for organ, cells in organs.items():
+            assert set(SCORES) <= set(cells), (model, organ)
+            assert all(0 <= cells[score] <= 1 for score in SCORES), (model, organ)
+
+
+def test_macro_is_the_mean_of_the_organs() -> None:
+    table = published_table()
+    values = [cells["EA"] for organ, cells in table.models["icedit"].items() if organ != OVERALL]
+    assert table.macro("icedit", "EA") == pytest.approx(sum(values) / 13)
+    assert table.micro("icedit", "EA") == table.models["icedit"][OVERALL]["EA"]
+
+
+def test_equals_what_was_handed_over() -> None:
+    if not HANDED_OVER.is_file():
+        pytest.skip(f"{HANDED_OVER} is not here")
+    assert published_table().models == json.loads(HANDED_OVER.read_text())["models"]

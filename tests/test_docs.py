@@ -1,0 +1,68 @@
+"""What the documentation says exists."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pytest
+import typer
+import yaml
+
+from medebench.cli import app
+from medebench.plan.model import PlanModel
+from tests.conftest import REPOSITORY
+
+PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+NAMES = [page.name for page in PAGES]
+
+
+def _commands(text: str) -> list[str]:
+    """Lines of code blocks (fenced or indented) and quoted calls; `make` lines are not ours."""
+    fenced = "\n".join(re.findall(r"```\n(.*?)```", text, re.DOTALL))
+    lines = fenced.splitlines() + [line[4:] for line in text.splitlines() if line[:4] == " " * 4]
+    quoted = re.findall(r"`(medebench [a-z][^`]*)`", text)
+    return [line for line in lines if re.match(r"medebench [a-z]", line)] + quoted
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)]+)\)", page.read_text("utf-8")):
+        if "://" not in target:
+            path = target.partition("#")[0]
+            assert not path or (page.parent / path).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_commands_and_their_options_exist(page):
+    for line in _commands(page.read_text("utf-8")):
+        words = shlex.split(line.partition("#")[0])[1:]
+        command = typer.main.get_command(app)
+        while words and hasattr(command, "commands"):
+            assert words[0] in command.commands, line
+            command = command.commands[words.pop(0)]
+        known = {option for one in command.params for option in (*one.opts, *one.secondary_opts)}
+        used = {word.partition("=")[0] for word in words if word.startswith("--")}
+        assert used <= known | {"--help"}, line
+
+
+def test_the_plan_in_the_docs_is_valid():
+    text = (REPOSITORY / "docs" / "data-formats.md").read_text("utf-8")
+    (plan,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    PlanModel.model_validate(yaml.safe_load(plan))
+
+
+def test_python_in_the_docs_is_python():
+    for page in PAGES:
+        for code in re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL):
+            compile(code, str(page), "exec")
+
+
+def test_all_built_in_names_are_documented():
+    from medebench.editors import EDITORS
+    from medebench.judge import JUDGES
+    from medebench.metrics import METRICS
+
+    text = "\n".join(page.read_text("utf-8") for page in PAGES)
+    for name in (*EDITORS.builtin, *METRICS.builtin, *JUDGES.builtin):
+        assert f"`{name}" in text or f"--editor {name}" in text or f" {name}" in text, name
