@@ -55,10 +55,16 @@ def check(
     raise typer.Exit(result.exit_code)
 
 
+def _ids(cases: tuple[str, ...], most: int = 24) -> str:
+    more = f", ... ({len(cases)} in all; --json lists them)" if len(cases) > most else ""
+    return ", ".join(cases[:most]) + more
+
+
 def _print(result: Audit) -> None:
     marks = {"error": "error  ", "warning": "warning", "note": "note   "}
     for finding in result.findings:
         typer.echo(f"{marks[finding.severity]}  {finding.title}: {finding.detail}")
+        typer.echo(f"         cases:  {_ids(finding.cases)}")
         typer.echo(f"         remedy: {finding.remedy}")
     typer.echo(
         f"{result.name}: {result.cases} cases, {result.files} files; "
