@@ -33,3 +33,9 @@ class BusyError(InputError):
 
 class NotReadyError(InputError):
     """Something optional (an extra, weights, a key) is not there yet."""
+
+
+def one_line(text: str, longest: int = 400) -> str:
+    """`text` as one line for a table or a terminal, cut where it gets too long."""
+    line = " ".join(text.split())
+    return line if len(line) <= longest else line[: longest - 1] + "…"

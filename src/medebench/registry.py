@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from medebench.errors import InputError
+from medebench.files import sha256
 
 
 @dataclass(frozen=True)
@@ -44,9 +45,25 @@ class Registry:
                 raise InputError(
                     f"{self.kind} '{name}' of {point.value} does not load: {error}"
                 ) from error
+        if name.endswith(".py"):
+            raise InputError(f"{self.kind} '{name}': name what is in the file, as {name}:Name")
         close = difflib.get_close_matches(name, self.names(), 1)
         hint = f"did you mean '{close[0]}'?" if close else f"there are: {', '.join(self.names())}"
         raise InputError(f"no {self.kind} '{name}'; {hint}")
+
+    def origin(self, name: str) -> str:
+        """Where `name` comes from, as far as it could be another thing tomorrow."""
+        if ".py:" in name:
+            path = Path(name.rpartition(":")[0]).expanduser()
+            return f"{path.name} {sha256(path.read_bytes())[:16]}"
+        if name in self.builtin:
+            return ""
+        point = self._plugins[name]
+        return (
+            f"{point.value} of {point.dist.name} {point.dist.version}"
+            if point.dist
+            else point.value
+        )
 
     def _from_file(self, name: str) -> Any:
         file, _, attribute = name.rpartition(":")
@@ -61,7 +78,7 @@ class Registry:
         sys.modules[module_name] = module
         try:
             spec.loader.exec_module(module)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise InputError(f"{path}: {type(error).__name__}: {error}") from error
         if not hasattr(module, attribute):
             raise InputError(f"{path}: has no '{attribute}'")

@@ -197,3 +197,17 @@ def test_ids_that_differ_only_by_case_would_share_a_file(tmp_path):
     _rewrite(folder, lambda s: (s[0].update(id="a"), s[1].update(id="A")))
     with pytest.raises(InputError, match="earlier"):
         load_cases(folder)
+
+
+@pytest.mark.parametrize("bad", ["CON", "nul", "com1.png", "a.", "LPT9"])
+def test_names_windows_keeps_for_itself(bad):
+    from medebench.cases.case import id_problem
+
+    assert id_problem(bad) is not None
+
+
+def test_accents_put_together_differently_are_the_same_name(tmp_path):
+    folder = write_set(tmp_path / "s", 2)
+    _rewrite(folder, lambda s: (s[0].update(id="\u00e9"), s[1].update(id="e\u0301")))
+    with pytest.raises(InputError, match="earlier"):
+        load_cases(folder)

@@ -74,7 +74,7 @@ def test_own_editor_metric_and_judge_from_a_file(own, small_set, tmp_path):
     mb.score(run, [f"{own}:darkness"], f"{own}:Coin")
     rows = {(r["case"], r["metric"]): r for r in run.frame().iter_rows(named=True)}
     assert rows["1", "darkness"]["value"] is None
-    assert rows["1", "darkness"]["reason"] == "the metric returned nan"
+    assert rows["1", "darkness"]["reason"] == "failed: the metric returned nan, outside 0 to 1"
     assert rows["1", "ea_coin"]["value"] == 0.5
     assert rows["2", "ea_coin"]["reason"] == "no output: I do not do teeth"
 

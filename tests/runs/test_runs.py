@@ -263,3 +263,135 @@ def test_runs_share_decoded_cases(small_set, tmp_path, monkeypatch):
     )
     mb.score(runs)
     assert len(reads) == len(set(reads)) == 4 * 2
+
+
+def test_old_scores_do_not_survive_a_replaced_picture(run):
+    mb.score(run, ["cp", "ssim"])
+    Image.open(run.cases["1"].previous).save(run.output_path("1", 0))
+    mb.score(run, ["cp"])
+    rows = {r["metric"]: r for r in run.frame().filter(case="1", k=0).iter_rows(named=True)}
+    assert rows["cp"]["value"] == 1.0
+    assert rows["ssim"]["value"] is None and "score again" in rows["ssim"]["reason"]
+    mb.score(run, ["ssim"])
+    assert run.frame()["value"].null_count() == 0
+
+
+def test_adopting_a_file_that_became_unreadable_drops_the_old_output(small_set, tmp_path):
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    Image.new("RGB", (64, 48)).save(folder / "1_0.png")
+    Image.new("RGB", (64, 48)).save(folder / "2_0.png")
+    run = mb.adopt(folder, small_set, tmp_path / "run")
+    mb.score(run, ["cp"])
+    (folder / "1_0.png").write_bytes(b"broken")
+    mb.adopt(folder, small_set, run.path)
+    assert run.frame().filter(case="1")["value"].to_list() == [None]
+    mb.score(run, ["cp"])
+    (row,) = run.frame().filter(case="1").iter_rows(named=True)
+    assert row["value"] is None and row["reason"].startswith("no output: ")
+
+
+def test_outputs_that_were_asked_for_and_not_made_count_as_missing(run, small_set, monkeypatch):
+    mb.score(run, ["cp"])
+
+    def stop(done, total):
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        mb.edit(small_set, "noise", out=run.path, outputs=3, workers=1, progress=stop)
+    run = mb.open_run(run.path)
+    missing = run.frame().filter(reason="not made yet")
+    assert 0 < missing.height <= 3 and set(missing["k"]) == {2}
+
+
+def test_a_metric_cannot_change_what_the_next_one_sees(run):
+    @mb.metric("vandal", "paints everything black")
+    def vandal(case, output):
+        output[:] = 0
+        return 0.0
+
+    mb.score(run, [vandal, "ssim"])
+    reasons = run.frame().filter(metric="vandal")["reason"].to_list()
+    assert all("failed: the metric raised ValueError" in reason for reason in reasons)
+    expected = run.frame().filter(metric="ssim")["value"].to_list()
+    assert min(expected) > 0.01
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words"),
+    [
+        (mb.Verdict(-1.0), "returned -1, outside 0 to 1"),
+        (mb.Verdict(85.0), "returned 85"),
+        (mb.Verdict(float("nan")), "returned nan"),
+        (mb.Verdict("high"), "raised ValueError"),
+        (0.5, "raised AttributeError"),
+        (None, "gave no such score"),
+    ],
+)
+def test_what_a_judge_returns_is_checked(run, verdict, words):
+    class Odd:
+        name, summary, stand_in, scores = "odd-1", "", True, ("ea_odd", "vq_odd")
+
+        def judge(self, case, output):
+            return {"ea_odd": verdict, "vq_odd": mb.Verdict(0.5)}
+
+    mb.score(run, [], Odd())
+    assert all(words in reason for reason in run.frame().filter(metric="ea_odd")["reason"])
+
+
+def test_another_version_of_a_judge_judges_again(run):
+    class First:
+        name, summary, stand_in, scores = "j-1", "", True, ("ea_j",)
+
+        def judge(self, case, output):
+            return {"ea_j": mb.Verdict(0.1 if self.name == "j-1" else 0.9)}
+
+    class Second(First):
+        name = "j-2"
+
+    mb.score(run, [], First())
+    mb.score(run, [], Second())
+    assert set(run.frame()["value"]) == {0.9}
+
+
+def test_another_editor_of_the_same_name_is_refused(small_set, tmp_path):
+    code = "class My:\n    def __init__(self, s): pass\n"
+    code += "    def edit(self, r): return r.case.previous\n"
+    for name, extra in (("a", ""), ("b", "# another\n")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "mine.py").write_text(code + extra)
+    mb.edit(small_set, f"{tmp_path}/a/mine.py:My", out=tmp_path / "run")
+    with pytest.raises(InputError, match="holds another run \\(origin"):
+        mb.edit(small_set, f"{tmp_path}/b/mine.py:My", out=tmp_path / "run")
+
+
+def test_reserved_names_are_refused(run, tmp_path):
+    (tmp_path / "own.py").write_text(
+        "import medebench as mb\n@mb.metric('cp', 'mine')\ndef cp(case, output): return 0.5\n"
+    )
+    with pytest.raises(InputError, match="built-in name"):
+        mb.score(run, [f"{tmp_path / 'own.py'}:cp"])
+
+
+def test_an_export_replaces_no_run_and_no_program(run, tmp_path):
+    mb.score(run, ["cp"])
+    (tmp_path / "thesis.tex").write_text("precious")
+    for target, words in [
+        (run.path / "ledger.sqlite", "inside a run"),
+        (tmp_path, "is a folder"),
+        (tmp_path / "thesis.tex", "is no table"),
+    ]:
+        with pytest.raises(InputError, match=words):
+            export_runs([run], target, "csv")
+    assert run.frame().height == 8 and (tmp_path / "thesis.tex").read_text() == "precious"
+
+
+def test_values_above_the_stated_bits_are_a_reason(tmp_path):
+    deep = np.full((20, 20), 60000, np.uint16)
+    (tmp_path / "set/previous").mkdir(parents=True)
+    Image.fromarray(deep).save(tmp_path / "set/previous/1.png")
+    (tmp_path / "set/cases.csv").write_text("id,prompt,bits\n1,Remove it now.,12\n")
+    run = mb.edit(tmp_path / "set", "identity", tmp_path / "run")
+    with run.ledger() as ledger:
+        assert "above 12 bits" in ledger.outputs()["1", 0].reason

@@ -47,14 +47,19 @@ class Case:
         return {role: path for role, path in roles.items() if path is not None}
 
 
+_RESERVED = {"con", "prn", "aux", "nul"} | {f"{n}{i}" for n in ("com", "lpt") for i in range(1, 10)}
+
+
 def id_problem(case_id: str) -> str | None:
     """Why `case_id` cannot name a file on every system, or None if it can."""
     if not case_id:
         return "is empty"
     if len(case_id.encode("utf-8", "replace")) > 120:
         return "is longer than 120 bytes"
-    if case_id[0] in ".-" or case_id != case_id.strip():
-        return "begins with '.' or '-', or has spaces at an end"
+    if case_id[0] in ".-" or case_id != case_id.strip() or case_id[-1] == ".":
+        return "begins with '.' or '-', or ends with '.' or a space"
+    if case_id.partition(".")[0].casefold() in _RESERVED:
+        return "is a name that Windows keeps for devices"
     bad = {c for c in case_id if c in '/\\:*?"<>|' or unicodedata.category(c)[0] == "C"}
     if bad:
         return f"holds {', '.join(sorted(map(repr, bad)))}, which cannot be part of a file name"

@@ -82,7 +82,10 @@ class CaseSet:
             known = {case.organ.casefold() for case in self.cases}
             wanted = {organ.casefold() for organ in organs}
             if unknown := sorted(wanted - known):
-                raise InputError(f"{self.name}: no case of organ {', '.join(unknown)}")
+                there = ", ".join(sorted({case.organ for case in self.cases if case.organ}))
+                raise InputError(
+                    f"{self.name}: no case of organ {', '.join(unknown)}; there are: {there}"
+                )
             cases = tuple(case for case in cases if case.organ.casefold() in wanted)
         return CaseSet(self.name, self.root, cases[:limit], self.source, self.problems)
 

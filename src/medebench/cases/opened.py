@@ -19,7 +19,7 @@ from medebench.cases.image import (
     read_picture,
     resize_mask,
 )
-from medebench.errors import InputError
+from medebench.errors import ImageError, InputError
 from medebench.files import sha256
 
 
@@ -34,6 +34,10 @@ class OpenCase:
     @cached_property
     def previous(self) -> Picture:
         picture = read_picture(self.case.previous, self._previous_bytes)
+        if picture.dtype == np.uint16 and int(picture.max()) > data_range(picture, self.case.bits):
+            raise ImageError(
+                f"{self.case.previous}: has values above {self.case.bits} bits; correct 'bits'"
+            )
         picture.setflags(write=False)
         return picture
 

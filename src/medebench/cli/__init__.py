@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import sys
 from typing import Annotated
 
 import typer
@@ -76,4 +78,8 @@ app.command("judges")(listing.judges)
 
 
 def main() -> None:
+    # A terminal that cannot show a character gets a question mark, not an error.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     app()

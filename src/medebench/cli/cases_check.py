@@ -40,6 +40,8 @@ def check(
         raise InputError("--fix and --out go together: --fix --out FOLDER")
     with progress_bar("reading cases") as progress:
         found = load_cases(cases, strict=False, progress=progress)
+    if not found.cases and not found.problems:
+        raise InputError(f"{found.source}: holds no case")
     fixed = None
     if out is not None:
         with progress_bar("repairing") as progress:
@@ -52,6 +54,8 @@ def check(
         _print(result)
         if fixed is not None:
             say(fixed.summary())
+            for one in fixed.left_out[:20]:
+                say(f"  left out: case {one.case}: {one.reason}")
     raise typer.Exit(result.exit_code)
 
 

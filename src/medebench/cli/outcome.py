@@ -10,6 +10,14 @@ import typer
 
 from medebench.cli.common import print_json, say
 
+#: How the reasons of `medebench.runs.work` begin.
+NO_PICTURE = (
+    "no output",
+    "the output file is missing",
+    "unreadable output",
+    "the case has changed",
+)
+
 if TYPE_CHECKING:
     from medebench.runs import Run
 
@@ -21,11 +29,14 @@ def finish_edit(run: Run, as_json: bool) -> None:
     reasons = _count(row.reason for row in rows)
     made, failed = len(rows) - sum(reasons.values()), sum(reasons.values())
     if as_json:
-        print_json(_facts(run) | {"outputs": made, "failed": failed, "reasons": reasons})
+        facts = _facts(run) | {"outputs": made, "failed": failed, "reasons": reasons}
+        print_json(facts | {"unmatched": run.info.unmatched})
     else:
         covered = f", {run.info.cases.count} of {run.info.cases.of} cases"
         say(f"{run.name}: {made} outputs{covered}, {failed} failed, in {run.path}")
         _say_reasons(reasons)
+        if names := run.info.unmatched:
+            say(f"  {len(names)} pictures are named after no case, e.g. {names[0]}: left alone")
     if failed:
         raise typer.Exit(1)
 
@@ -37,7 +48,7 @@ def finish_score(runs: Sequence[Run], as_json: bool) -> None:
         with run.ledger() as ledger:
             rows = [(row.value, row.reason, row.output) for row in ledger.scores()]
         reasons = _count(reason for _, reason, _ in rows)
-        broken += sum(sha is None for _, _, sha in rows)
+        broken += sum(_is_broken(reason) for _, reason, _ in rows)
         scored = sum(value is not None for value, _, _ in rows)
         facts.append(_facts(run) | {"scored": scored, "of": len(rows), "reasons": reasons})
         if not as_json:
@@ -47,6 +58,11 @@ def finish_score(runs: Sequence[Run], as_json: bool) -> None:
         print_json({"runs": facts})
     if broken:
         raise typer.Exit(1)
+
+
+def _is_broken(reason: str | None) -> bool:
+    """Whether there was no picture to score; an undefined score of a good one is no failure."""
+    return reason is not None and reason.startswith(NO_PICTURE)
 
 
 def _facts(run: Run) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from medebench.editors.base import Edit, Editor, Refused, Request, case_seed
-from medebench.errors import InputError
+from medebench.errors import InputError, MedebenchError
 from medebench.registry import Registry
 from medebench.settings import Settings, read_settings, split_call
 
@@ -29,6 +29,8 @@ class Chosen:
 
     name: str
     settings: dict[str, Any]
+    #: Tells this editor from another of the same name; empty for built-in ones.
+    origin: str
     editor: Editor
     control: bool
     sees: tuple[str, ...]
@@ -42,10 +44,17 @@ def find_editor(call: str, given: dict[str, Any] | None = None) -> Chosen:
         raise InputError(f"editor '{name}': has no method edit(request)")
     model = getattr(kind, "Settings", Settings)
     checked = read_settings(model, {**settings, **(given or {})}, f"editor '{name}'")
+    try:
+        editor = kind(checked)
+    except MedebenchError:
+        raise
+    except Exception as error:
+        raise InputError(f"editor '{name}': {type(error).__name__}: {error}") from error
     return Chosen(
         name=name.rpartition(":")[2] if ".py:" in name else name,
         settings=checked.model_dump(mode="json"),
-        editor=kind(checked),
+        origin=EDITORS.origin(name),
+        editor=editor,
         control=bool(getattr(kind, "control", False)),
         sees=tuple(getattr(kind, "sees", ())),
     )

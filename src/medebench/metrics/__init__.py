@@ -29,6 +29,8 @@ def find_metrics(names: Iterable[str] | None = None) -> list[Metric]:
         one = METRICS.find(name)
         if not isinstance(one, Metric):
             raise InputError(f"metric '{name}': is not a Metric; decorate it with medebench.metric")
+        if name != one.name and one.name in METRICS.builtin:
+            raise InputError(f"metric '{name}': '{one.name}' is a built-in name; choose another")
         found.setdefault(one.name, one)
     return list(found.values())
 

@@ -38,6 +38,14 @@ def run_plan(
     plan: Plan, *, workers: int | None = None, retry_failed: bool = False, bar: Bar = _no_bar
 ) -> Done:
     """Do what is still to be done of `plan`. Nothing is written before all of it makes sense."""
+    try:
+        return _run(plan, workers, retry_failed, bar)
+    except InputError as error:
+        text = str(error)
+        raise InputError(text if plan.name in text else f"plan {plan.name}: {text}") from error
+
+
+def _run(plan: Plan, workers: int | None, retry_failed: bool, bar: Bar) -> Done:
     model = plan.model
     with bar("reading cases") as progress:
         cases = load_cases(plan.path(model.cases), progress=progress)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from contextlib import closing
 from pathlib import Path
 
 from medebench.cases import CaseSet, load_cases, open_case
@@ -34,12 +35,13 @@ def adopt(
     """
     folder = Path(folder).expanduser().absolute()
     found = load_cases(cases)
-    files = match_files(folder, found)
+    files, unmatched = match_files(folder, found)
     covered = found.select(ids=[case.id for case in found if case.id in files])
     info = RunInfo(
         editor=name or folder.name,
         control=control,
         adopted_from=folder.name,
+        unmatched=unmatched,
         outputs_per_case=max(max(ks) for ks in files.values()) + 1,
         cases=cases_info(covered, of=len(found)),
         created=now(),
@@ -61,18 +63,19 @@ def adopt(
 
     with run.locked() as ledger:
         known = ledger.outputs()
-        results = in_parallel(work, list(files), workers)
-        for done, (case_row, rows) in enumerate(results, start=1):
-            ledger.write(case_row, *rows)
-            progress(done, len(files))
+        with closing(in_parallel(work, list(files), workers)) as results:
+            for done, (case_row, rows) in enumerate(results, start=1):
+                ledger.write(case_row, *rows)
+                progress(done, len(files))
     return run
 
 
-def match_files(folder: Path, cases: CaseSet) -> dict[str, dict[int, Path]]:
-    """By case id and k, the picture of that name."""
+def match_files(folder: Path, cases: CaseSet) -> tuple[dict[str, dict[int, Path]], list[str]]:
+    """By case id and k, the picture of that name; and the pictures named after no case."""
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder")
     files: dict[str, dict[int, Path]] = {}
+    unmatched: list[str] = []
     for path in sorted(folder.iterdir()):
         if path.suffix.lower() not in SUFFIXES or path.name.startswith("."):
             continue
@@ -80,6 +83,7 @@ def match_files(folder: Path, cases: CaseSet) -> dict[str, dict[int, Path]]:
         if case_id not in cases and (parts := re.fullmatch(r"(.+)_(\d{1,6})", path.stem)):
             case_id, k = parts[1], int(parts[2])
         if case_id not in cases:
+            unmatched.append(path.name)
             continue
         if (other := files.setdefault(case_id, {}).setdefault(k, path)) != path:
             raise InputError(
@@ -89,7 +93,7 @@ def match_files(folder: Path, cases: CaseSet) -> dict[str, dict[int, Path]]:
         raise InputError(
             f"{folder}: no picture is named <id>_<k>.png or <id>.png after a case of {cases.name}"
         )
-    return files
+    return files, unmatched
 
 
 def _take(run: Run, case_id: str, k: int, path: Path, known: OutputRow | None) -> OutputRow:
@@ -108,6 +112,8 @@ def _take(run: Run, case_id: str, k: int, path: Path, known: OutputRow | None) -
             data = encode_png(picture)
         write_bytes(run.output_path(case_id, k), data)
     except (ImageError, OSError) as error:
+        # What an earlier adoption copied is not the output any more.
+        run.output_path(case_id, k).unlink(missing_ok=True)
         return OutputRow(case_id, k, None, str(error), seconds=time.perf_counter() - start)
     detail = {"file": path.name, "original": original}
     return OutputRow(case_id, k, sha256(data), None, None, detail, time.perf_counter() - start)

@@ -17,7 +17,7 @@ from medebench.cases import Case, CaseSet, load_cases, open_case
 from medebench.cases.caseset import case_digest
 from medebench.cases.image import Picture, encode_png
 from medebench.editors import Chosen, Edit, Refused, Request, case_seed, find_editor
-from medebench.errors import ImageError, InputError, MedebenchError
+from medebench.errors import ImageError, InputError, MedebenchError, one_line
 from medebench.files import sha256, write_bytes
 from medebench.parallel import in_parallel
 from medebench.progress import Progress, silent
@@ -65,6 +65,7 @@ def edit(
     info = RunInfo(
         editor=chosen.name,
         settings=chosen.settings,
+        origin=chosen.origin,
         control=chosen.control,
         sees=list(chosen.sees),
         seed=seed,
@@ -152,10 +153,10 @@ def _one_output(run: Run, chosen: Chosen, opened: Any, seed: int, k: int) -> Out
         result = made if isinstance(made, Edit) else Edit(made)
         data = encode_png(as_picture(result.picture))
     except (Refused, InputError) as error:
-        return row(None, str(error), {})
-    except Exception as error:
+        return row(None, one_line(str(error)), {})
+    except (Exception, SystemExit) as error:
         # A strange editor must not end the run: its failure is this case's reason.
-        return row(None, f"{type(error).__name__}: {error}"[:500], {})
+        return row(None, one_line(f"{type(error).__name__}: {error}"), {})
     try:
         write_bytes(path, data)
     except OSError as error:

@@ -12,6 +12,9 @@ from medebench.errors import InputError
 from medebench.files import write_bytes
 from medebench.runs.run import COLUMNS, Run
 
+#: Only files of these kinds are replaced.
+SUFFIXES = (".csv", ".parquet", ".jsonl", ".ndjson")
+
 
 def long_table(runs: Sequence[Run]) -> pl.DataFrame:
     """The frames of `runs` below each other; their names must differ."""
@@ -23,7 +26,10 @@ def long_table(runs: Sequence[Run]) -> pl.DataFrame:
 
 def export_runs(runs: Sequence[Run], out: Path, form: str) -> int:
     """Write the columns `COLUMNS` as csv, parquet or jsonl; returns the number of rows."""
+    _check_target(runs, out)
     table = long_table(runs).select(COLUMNS)
+    if not table.height:
+        raise InputError(f"{runs[0].path}: has no scores yet; run `medebench score` first")
     stream = io.BytesIO()
     if form == "csv":
         table.write_csv(stream)
@@ -33,5 +39,19 @@ def export_runs(runs: Sequence[Run], out: Path, form: str) -> int:
         table.write_ndjson(stream)
     else:
         raise InputError(f"format '{form}': csv, parquet and jsonl are written")
-    write_bytes(out, stream.getvalue())
+    try:
+        write_bytes(out, stream.getvalue())
+    except OSError as error:
+        raise InputError(f"{out}: cannot be written ({error.strerror})") from error
     return table.height
+
+
+def _check_target(runs: Sequence[Run], out: Path) -> None:
+    """An export must not replace a run, a program or a thesis."""
+    if any(out.resolve().is_relative_to(run.path.resolve()) for run in runs):
+        raise InputError(f"{out}: lies inside a run; choose another --out")
+    if out.is_dir():
+        raise InputError(f"{out}: is a folder; name a file")
+    if out.exists() and out.suffix.lower() not in SUFFIXES:
+        names = ", ".join(SUFFIXES)
+        raise InputError(f"{out}: exists and is no table ({names}); choose another --out")

@@ -7,6 +7,8 @@ loses no committed row and leaves no damaged file.
 from __future__ import annotations
 
 import json
+import math
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -17,6 +19,7 @@ from typing import Any
 from medebench.errors import InputError, MedebenchError
 
 SCHEMA_VERSION = 1
+STALE = "the output changed after it was scored; score again"
 _SCHEMA = """
 CREATE TABLE cases (
     case_id TEXT PRIMARY KEY,
@@ -93,9 +96,7 @@ class Ledger:
         if not create and not path.is_file():
             raise InputError(f"{path}: no such ledger")
         try:
-            self._db = sqlite3.connect(path, timeout=30, isolation_level=None)
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = NORMAL")
+            self._db = _connect(path)
             version = self._db.execute("PRAGMA user_version").fetchone()[0]
             if version == 0 and create:
                 self._db.executescript(
@@ -167,26 +168,47 @@ class Ledger:
         for r in self._rows("SELECT * FROM scores ORDER BY case_id, k, metric"):
             yield ScoreRow(r[0], r[1], r[2], r[3], r[4], r[5], _load(r[6]), r[7], r[8])
 
-    def scored(self) -> Iterable[tuple[str, int, str, str | None, str | None]]:
-        """(case, k, metric, hash of the scored output, reason) of every score."""
-        return self._rows("SELECT case_id, k, metric, output, reason FROM scores")
-
-    def metrics(self) -> list[str]:
-        return [r[0] for r in self._rows("SELECT DISTINCT metric FROM scores ORDER BY metric")]
+    def scored(self) -> Iterable[tuple[str, int, str, str | None, str | None, str | None]]:
+        """(case, k, metric, hash of the scored output, reason, variant) of every score."""
+        variant = "json_extract(detail, '$.variant')"
+        return self._rows(f"SELECT case_id, k, metric, output, reason, {variant} FROM scores")
 
     def cost(self) -> float:
         return float(next(iter(self._rows("SELECT COALESCE(SUM(cost), 0) FROM scores")))[0])
 
     def long_rows(self) -> list[tuple[Any, ...]]:
-        """One row a score, with what groups it: organ, task, case, k, source, ..."""
-        query = """
-            SELECT c.organ, c.task, s.case_id, s.k, s.metric, s.value, s.reason, c.source
-            FROM scores s JOIN cases c USING (case_id) ORDER BY s.case_id, s.k, s.metric"""
+        """One row a score, with what groups it: organ, task, case, k, source, ...
+
+        A score of a picture that is no longer the output is no score of the output.
+        """
+        query = f"""
+            SELECT c.organ, c.task, s.case_id, s.k, s.metric,
+                CASE WHEN s.output IS o.sha256 THEN s.value END,
+                CASE WHEN s.output IS o.sha256 OR s.output IS NULL THEN s.reason
+                     ELSE '{STALE}' END,
+                c.source
+            FROM scores s JOIN cases c USING (case_id) LEFT JOIN outputs o USING (case_id, k)
+            ORDER BY s.case_id, s.k, s.metric"""
         return list(self._rows(query))
 
     def _rows(self, query: str) -> Iterator[tuple[Any, ...]]:
         with _clear_errors(self.path):
             yield from self._db.execute(query)
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    if os.access(path.parent, os.W_OK):
+        db = sqlite3.connect(path, timeout=30, isolation_level=None)
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            db.execute("PRAGMA synchronous = NORMAL")
+            return db
+        except sqlite3.OperationalError as error:
+            db.close()
+            if "readonly" not in str(error) and "unable to open" not in str(error):
+                raise
+    # On a medium that cannot be written nobody else writes either: no lock files are needed.
+    return sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True, isolation_level=None)
 
 
 @contextmanager
@@ -204,7 +226,20 @@ def _clear_errors(path: Path) -> Iterator[None]:
 
 
 def _dump(detail: dict[str, Any]) -> str | None:
-    return json.dumps(detail, ensure_ascii=False, sort_keys=True, default=str) if detail else None
+    if not detail:
+        return None
+    return json.dumps(_plain(detail), ensure_ascii=False, sort_keys=True, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    """Details come from editors and judges of all kinds: what JSON cannot hold becomes text."""
+    if isinstance(value, dict):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    return value if value is None or isinstance(value, str | int) else str(value)
 
 
 def _load(text: str | None) -> dict[str, Any]:

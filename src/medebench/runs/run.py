@@ -48,9 +48,13 @@ class RunInfo(BaseModel):
     format: int = 1
     editor: str
     settings: dict[str, Any] = {}
+    #: Where the editor came from: hash of the user's file, or package and version.
+    origin: str = ""
     control: bool = False
     sees: list[str] = []
     adopted_from: str | None = None
+    #: Pictures of an adopted folder that are named after no case.
+    unmatched: list[str] = []
     seed: int = 0
     outputs_per_case: int = 1
     cases: CasesInfo
@@ -59,7 +63,7 @@ class RunInfo(BaseModel):
 
     def differs(self, other: RunInfo) -> str | None:
         """What about the two runs is not the same work, if anything."""
-        for name in ("editor", "settings", "seed", "adopted_from"):
+        for name in ("editor", "settings", "origin", "seed", "adopted_from"):
             if getattr(self, name) != getattr(other, name):
                 return f"{name} is {getattr(self, name)!r} there, {getattr(other, name)!r} now"
         if self.cases.fingerprint != other.cases.fingerprint:
@@ -117,7 +121,7 @@ class Run:
             "source": pl.String,
         }
         with self.ledger() as ledger:
-            rows = ledger.long_rows()
+            rows = ledger.long_rows() + self._not_made(ledger)
         frame = pl.DataFrame(rows, schema=schema, orient="row")
         return frame.select(
             pl.lit(self.name).alias("run"),
@@ -126,6 +130,20 @@ class Run:
             pl.lit(self.info.control).alias("control"),
             "source",
         )
+
+    def _not_made(self, ledger: Ledger) -> list[tuple[Any, ...]]:
+        """Rows for outputs that were asked for but are not there yet: they count as missing."""
+        if self.info.adopted_from is not None:
+            return []
+        scores = {row.metric for row in ledger.scores()}
+        made = ledger.outputs()
+        return [
+            (case.organ, case.task, case.case_id, k, name, None, "not made yet", case.source)
+            for case in ledger.cases().values()
+            for k in range(self.info.outputs_per_case)
+            if (case.case_id, k) not in made
+            for name in sorted(scores)
+        ]
 
     @contextmanager
     def locked(self) -> Iterator[Ledger]:
@@ -157,30 +175,44 @@ def open_run(path: str | Path) -> Run:
 def create_or_continue(path: str | Path, info: RunInfo) -> Run:
     """A new run folder, or the same run to be continued; another run's folder is refused."""
     path = Path(path).expanduser().absolute()
-    if (path / INFO).exists():
-        run = open_run(path)
-        if difference := run.info.differs(info):
-            raise InputError(
-                f"{path}: holds another run ({difference}); choose another --out or remove it"
-            )
-        if run.info.outputs_per_case < info.outputs_per_case:
-            run.info.outputs_per_case = info.outputs_per_case
-            write_json(path / INFO, json.loads(run.info.model_dump_json()))
-        Ledger(path / LEDGER, create=True).close()
-        return run
+    if not (path / INFO).exists():
+        _make_folder(path)
+    try:
+        with _lock(path):
+            # Looked at under the lock: another process may have made the run meanwhile.
+            return _continue(path, info) if (path / INFO).exists() else _create(path, info)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from error
+
+
+def _make_folder(path: Path) -> None:
     if path.is_dir() and not all(map(_is_own, path.iterdir())):
         raise InputError(f"{path}: is not empty and not a run; choose another --out")
     if path.exists() and not path.is_dir():
         raise InputError(f"{path}: is a file; choose another --out")
     try:
         (path / EDITS).mkdir(parents=True, exist_ok=True)
-        with _lock(path):
-            # The info comes last: a folder with run.json always has a ledger.
-            Ledger(path / LEDGER, create=True).close()
-            write_json(path / INFO, json.loads(info.model_dump_json()))
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from error
+
+
+def _create(path: Path, info: RunInfo) -> Run:
+    # The info comes last: a folder with run.json always has a ledger.
+    Ledger(path / LEDGER, create=True).close()
+    write_json(path / INFO, json.loads(info.model_dump_json()))
     return Run(path, info)
+
+
+def _continue(path: Path, info: RunInfo) -> Run:
+    run = open_run(path)
+    if difference := run.info.differs(info):
+        raise InputError(
+            f"{path}: holds another run ({difference}); choose another --out or remove it"
+        )
+    if run.info.outputs_per_case < info.outputs_per_case:
+        run.info.outputs_per_case = info.outputs_per_case
+        write_json(path / INFO, json.loads(run.info.model_dump_json()))
+    return run
 
 
 def _is_own(child: Path) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -74,9 +75,11 @@ def build_set(
         try:
             values = _normalise(record)
             label = _case_id(values)
-            if label.casefold() in seen:
+            # Some file systems take upper and lower case, or accents put together, for equal.
+            name = unicodedata.normalize("NFC", label).casefold()
+            if name in seen:
                 raise _Bad("duplicate-id", "id", "is used by an earlier record as well")
-            seen.add(label.casefold())
+            seen.add(name)
             cases.append(_case(label, values, root, folders or {}))
         except _Bad as bad:
             problems.append(Problem(bad.code, label, bad.field, bad.message))
@@ -91,7 +94,7 @@ def _normalise(record: Any) -> dict[str, Any]:
         field = ALIASES.get(str(key).strip().casefold())
         if field is None:
             values["extra"][str(key)] = value
-        elif value is not None and value != "":
+        elif value is not None and not (isinstance(value, str) and not value.strip()):
             values[field] = value
     return values
 

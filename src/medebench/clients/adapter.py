@@ -1,0 +1,210 @@
+"""What the three vendors' adapters share: one call, and what the server would not take.
+
+Servers differ in the parameters they know. One that is refused (400) is left out, remembered for
+this client, and named in the answer, so that no report claims a temperature that was not used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import json
+import time
+import weakref
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from medebench.clients.ask import Answer, Ask, Estimate
+from medebench.clients.endpoint import Endpoint
+from medebench.clients.fault import Fault, find_fault, shown
+from medebench.clients.options import ClientOptions
+from medebench.clients.prices import find_price
+from medebench.clients.secret import Scrubber, Secret
+from medebench.clients.tokens import count_tokens
+from medebench.errors import NotReadyError
+
+#: How a refusal of each parameter shows in the server's text.
+_SIGNS = {
+    "schema": ("response_format", "json_schema", "schema", "output_config", "structured output"),
+    "temperature": ("temperature",),
+    "seed": ("seed",),
+    "token_limit": ("max_tokens", "max_completion_tokens"),
+}
+_NOT_KNOWN = (
+    "support",
+    "unrecogni",
+    "unknown",
+    "extra",
+    "not permitted",
+    "not allowed",
+    "unexpected",
+)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A vendor's answer in our words; usage is None where the server does not tell."""
+
+    text: str
+    finish: str
+    model: str | None
+    tokens_in: int | None
+    tokens_out: int | None
+
+
+class Adapter(ABC):
+    """A vendor's SDK behind the `Client` protocol."""
+
+    vendor: ClassVar[str]
+    package: ClassVar[str]
+    #: Parameters this vendor does not have.
+    unknown: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(
+        self, model: str, endpoint: Endpoint, key: Secret | None, options: ClientOptions
+    ) -> None:
+        self.name = f"{self.vendor}:{model}"
+        self.model = model
+        self.endpoint = endpoint
+        self.options = options
+        self.price = find_price(self.name, endpoint)
+        self._key = key
+        self._scrubber = Scrubber([*([key] if key else []), *endpoint.secrets])
+        self._left_out = set(self.unknown) | (set() if options.structured else {"schema"})
+        # An SDK's connections belong to the event loop they were opened on.
+        self._opened: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Any]
+        self._opened = weakref.WeakKeyDictionary()
+        self._module = _load(self.package)
+
+    @abstractmethod
+    def _open(self) -> Any:
+        """The SDK's client, its own retries off."""
+
+    @abstractmethod
+    async def _shut(self, sdk: Any) -> None: ...
+
+    @abstractmethod
+    async def _send(self, sdk: Any, ask: Ask, send: frozenset[str]) -> Reply:
+        """One call with the optional parameters in `send`."""
+
+    def identity(self) -> dict[str, str]:
+        return {
+            "vendor": self.vendor,
+            "model": self.model,
+            "url": self.endpoint.url,
+            **{name: str(value) for name, value in self.options.model_dump().items()},
+        }
+
+    def estimate(self, ask: Ask) -> Estimate:
+        tokens_in = count_tokens(self.vendor, self.model, ask, self.options.detail)
+        likely = min(ask.likely_tokens or ask.max_tokens, ask.max_tokens)
+        if self.price is None:
+            return Estimate(tokens_in, likely, None, None)
+        cost = self.price.cost(tokens_in, likely)
+        return Estimate(tokens_in, likely, cost, self.price.cost(tokens_in, ask.max_tokens))
+
+    def scrub(self, text: str) -> str:
+        return self._scrubber(text)
+
+    async def ask(self, ask: Ask, timeout: float) -> Answer:
+        loop = asyncio.get_running_loop()
+        if loop not in self._opened:
+            self._opened[loop] = self._open()
+        sdk = self._opened[loop]
+        on_trial: str | None = None
+        first: Fault | None = None
+        started = time.monotonic()
+        while True:
+            left_out = self._left_out | ({on_trial} if on_trial else set())
+            send = frozenset(_wanted(ask) - left_out)
+            try:
+                reply = await asyncio.wait_for(self._send(sdk, ask, send), timeout)
+                fault = None
+            except Exception as error:
+                fault = find_fault(error)
+            # Out of the `except` block, so that the SDK's exception, which holds the request
+            # and with it the key, does not hang on to ours.
+            if fault is None:
+                if on_trial:
+                    self._left_out.add(on_trial)
+                return self._answer(ask, reply, send, time.monotonic() - started)
+            fault = Fault(fault.kind, shown(self.scrub(fault.text)), fault.status, fault.wait)
+            if on_trial or fault.status not in (400, 422):
+                raise first or fault
+            if (blamed := _blamed(fault.text, send)) is not None:
+                self._left_out.add(blamed)
+            elif "schema" in send:
+                # The server does not say what it dislikes: see whether it is the schema.
+                on_trial, first = "schema", fault
+            else:
+                raise fault
+
+    async def close(self) -> None:
+        sdk = self._opened.pop(asyncio.get_running_loop(), None)
+        if sdk is not None:
+            await self._shut(sdk)
+
+    def system_text(self, ask: Ask, send: frozenset[str]) -> str:
+        """The system text; where the schema cannot be sent as such, it is asked for in words."""
+        if ask.schema is None or "schema" in send:
+            return ask.system
+        wish = "Reply with a single JSON object and nothing else. It follows this JSON Schema:"
+        return f"{ask.system}\n\n{wish}\n{json.dumps(ask.schema)}"
+
+    def key_or(self, placeholder: str) -> str:
+        """SDKs insist on a key even where the server does not."""
+        return self._key.reveal() if self._key is not None else placeholder
+
+    def transport(self) -> dict[str, Any]:
+        """Redirects are not followed, since the key would go along; a proxy is for far hosts."""
+        given: dict[str, Any] = {"follow_redirects": False, "timeout": None}
+        if self.endpoint.is_local:
+            given |= {"trust_env": False, "mounts": {"http://": None, "https://": None}}
+        return given
+
+    def _answer(self, ask: Ask, reply: Reply, send: frozenset[str], seconds: float) -> Answer:
+        estimate = self.estimate(ask)
+        tokens_in = estimate.tokens_in if reply.tokens_in is None else reply.tokens_in
+        tokens_out = estimate.tokens_out if reply.tokens_out is None else reply.tokens_out
+        return Answer(
+            text=self.scrub(_whole(reply.text)),
+            model=reply.model or self.model,
+            tokens_in=tokens_in,
+            tokens_out=tokens_out,
+            cost=None if self.price is None else self.price.cost(tokens_in, tokens_out),
+            seconds=seconds,
+            finish=reply.finish,
+            without=tuple(sorted(_wanted(ask) - send - {"token_limit"})),
+        )
+
+
+def _wanted(ask: Ask) -> set[str]:
+    given = {"schema": ask.schema, "temperature": ask.temperature, "seed": ask.seed}
+    return {name for name, value in given.items() if value is not None} | {"token_limit"}
+
+
+def _whole(text: str) -> str:
+    """JSON escapes can spell half a character, which no file or database takes."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _blamed(text: str, send: frozenset[str]) -> str | None:
+    """The parameter the server names as the one it does not know."""
+    text = text.lower()
+    for name in ("temperature", "seed", "token_limit"):
+        named = any(sign in text for sign in _SIGNS[name])
+        if name in send and named and any(word in text for word in _NOT_KNOWN):
+            return name
+    if "schema" in send and any(sign in text for sign in _SIGNS["schema"]):
+        return "schema"
+    return None
+
+
+def _load(package: str) -> Any:
+    try:
+        return importlib.import_module(package)
+    except ImportError:
+        raise NotReadyError(
+            f"{package} is not installed; run: pip install 'medebench[judges]'"
+        ) from None

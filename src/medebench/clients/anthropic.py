@@ -1,0 +1,85 @@
+"""Anthropic's Claude, through anthropic."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any, ClassVar
+
+from medebench.clients.adapter import Adapter, Reply
+from medebench.clients.ask import Ask, Image
+from medebench.clients.fault import Fault
+
+_FINISH = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+}
+#: The last version of the protocol with a temperature, and only for models that still have one.
+_WITH_TEMPERATURE = "2023-06-01"
+
+
+class AnthropicClient(Adapter):
+    vendor: ClassVar[str] = "anthropic"
+    package: ClassVar[str] = "anthropic"
+    unknown: ClassVar[frozenset[str]] = frozenset({"seed"})
+
+    def _open(self) -> Any:
+        return self._module.AsyncAnthropic(
+            api_key=self.key_or("none"),
+            base_url=self.endpoint.url,
+            max_retries=0,
+            timeout=None,
+            default_headers=self.endpoint.headers(),
+            default_query=self.endpoint.parameters(),
+            http_client=self._module.DefaultAsyncHttpxClient(**self.transport()),
+        )
+
+    async def _shut(self, sdk: Any) -> None:
+        await sdk.close()
+
+    async def _send(self, sdk: Any, ask: Ask, send: frozenset[str]) -> Reply:
+        given: dict[str, Any] = {}
+        if "temperature" in send:
+            # The SDK's own signature no longer has it.
+            given["extra_body"] = {"temperature": ask.temperature}
+            given["extra_headers"] = {"anthropic-version": _WITH_TEMPERATURE}
+        if ask.schema is not None and "schema" in send:
+            # The SDK's transformation turns limits the service does not know into words.
+            schema = self._module.transform_schema(ask.schema)
+            given["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
+        if system := self.system_text(ask, send):
+            given["system"] = system
+        messages: list[dict[str, Any]] = [
+            {"role": "user", "content": [_part(part) for part in ask.parts]}
+        ]
+        for turn in ask.turns:
+            messages.append({"role": "assistant", "content": turn.said})
+            messages.append({"role": "user", "content": turn.reply})
+        done = await sdk.messages.create(
+            model=self.model, max_tokens=ask.max_tokens, messages=messages, **given
+        )
+        return _reply(done)
+
+
+def _part(part: str | Image) -> dict[str, Any]:
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    data = base64.b64encode(part.data).decode("ascii")
+    source = {"type": "base64", "media_type": part.mime, "data": data}
+    return {"type": "image", "source": source}
+
+
+def _reply(done: Any) -> Reply:
+    content = getattr(done, "content", None)
+    if not isinstance(content, list):
+        raise Fault("broken", "the server's answer holds no content")
+    usage = getattr(done, "usage", None)
+    finish = str(done.stop_reason or "end_turn")
+    return Reply(
+        text="".join(block.text for block in content if block.type == "text"),
+        finish=_FINISH.get(finish, finish),
+        model=getattr(done, "model", None),
+        tokens_in=getattr(usage, "input_tokens", None),
+        tokens_out=getattr(usage, "output_tokens", None),
+    )

@@ -1,0 +1,204 @@
+"""Judging the outputs of runs by a model: asked once, paid once, stopped in time."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from medebench.cases.opened import OpenCase
+from medebench.clients import (
+    AnswerCache,
+    Ask,
+    Caller,
+    Failure,
+    Image,
+    Limits,
+    Plan,
+    encode_for_model,
+)
+from medebench.errors import ImageError, MedebenchError
+from medebench.judge import ModelJudge
+from medebench.judge.model import Judgement, Shown
+from medebench.metrics import Undefined
+from medebench.progress import Progress, silent
+from medebench.runs.ledger import Ledger, ScoreRow
+from medebench.runs.run import Run
+from medebench.runs.work import Opened, Wanted, open_outputs, plan_work
+
+#: Troubles of the whole undertaking, not of one output: nothing is written, the next run asks.
+NOT_ASKED = {"budget", "deadline", "stopped", "denied", "missing", "quota", "connection"}
+
+
+@dataclass(frozen=True)
+class JudgeLimits:
+    """What judging may take."""
+
+    max_cost: float | None = None
+    fresh: bool = False
+    timeout: float = 120.0
+    deadline: float | None = None
+
+
+class JudgeStoppedError(MedebenchError):
+    """Not everything was judged; what was judged is kept."""
+
+
+@dataclass(frozen=True)
+class _Item:
+    opened: Opened
+    shown: Shown
+    begun: float
+
+
+def judge_outputs(
+    runs: Sequence[Run],
+    ledgers: Sequence[Ledger],
+    judge: ModelJudge,
+    limits: JudgeLimits,
+    retry_failed: bool,
+    progress: Progress = silent,
+) -> None:
+    """Ask `judge` about every output that lacks its scores; each ends in a score or a reason."""
+    wanted = _wanted(judge)
+    work = plan_work(runs, ledgers, wanted, retry_failed)
+    total = sum(len(one.outputs) for one in work)
+    done, troubles = 0, Counter[str]()
+
+    def write(opened: Opened, rows: list[ScoreRow]) -> None:
+        ledgers[opened.output.run].write(*opened.replaced(), *rows)
+
+    def items() -> Iterator[_Item]:
+        nonlocal done
+        for one in work:
+            done += len(one.outputs)
+            shown: dict[str, Image | None] = {}
+            for opened in open_outputs(one, wanted):
+                done -= 1
+                try:
+                    pictures = _show(opened, judge, shown)
+                except (Undefined, ImageError) as error:
+                    write(opened, _reasons(opened, judge, str(error)))
+                    done += 1
+                    continue
+                if pictures is None:
+                    write(opened, opened.without_picture())
+                    done += 1
+                    continue
+                yield _Item(opened, pictures, time.perf_counter())
+            progress(done, total)
+
+    with _caller(judge, limits) as caller:
+
+        async def assess(item: _Item) -> Judgement:
+            return await judge.assess(caller, item.opened.case.case, item.shown)
+
+        progress(0, total)
+        for item, result in caller.run(assess, items()):
+            done += 1
+            if isinstance(result, Judgement):
+                write(item.opened, _rows(item, judge, result))
+            elif result.kind in NOT_ASKED:
+                troubles[result.reason] += 1
+            else:
+                write(item.opened, _reasons(item.opened, judge, _failed(result)))
+            progress(done, total)
+    if troubles:
+        why, _ = troubles.most_common(1)[0]
+        raise JudgeStoppedError(
+            f"judge {judge.name}: {sum(troubles.values())} of {total} outputs were not judged: "
+            f"{why}; run again to continue"
+        )
+
+
+def estimate_judging(
+    runs: Sequence[Run], judge: ModelJudge, limits: JudgeLimits, retry_failed: bool = False
+) -> Plan:
+    """Calls, tokens and money that judging would take; no call is made, nothing is written."""
+    ledgers = [run.ledger() for run in runs]
+    try:
+        wanted = _wanted(judge)
+        work = plan_work(runs, ledgers, wanted, retry_failed)
+
+        def asks() -> Iterator[Ask]:
+            for one in work:
+                shown: dict[str, Image | None] = {}
+                for opened in open_outputs(one, wanted):
+                    try:
+                        pictures = _show(opened, judge, shown)
+                    except (Undefined, ImageError):
+                        continue
+                    if pictures is not None:
+                        yield from judge.asks(opened.case.case, pictures)
+
+        with _caller(judge, limits) as caller:
+            return caller.plan(asks())
+    finally:
+        for ledger in ledgers:
+            ledger.close()
+
+
+def _wanted(judge: ModelJudge) -> Wanted:
+    return dict.fromkeys(judge.scores, judge.variant)
+
+
+def _caller(judge: ModelJudge, limits: JudgeLimits) -> Caller:
+    return Caller(
+        judge.client,
+        limits=Limits(timeout=limits.timeout, deadline=limits.deadline),
+        cache=AnswerCache(),
+        max_cost=limits.max_cost,
+        fresh=limits.fresh,
+    )
+
+
+def _show(opened: Opened, judge: ModelJudge, known: dict[str, Image | None]) -> Shown | None:
+    """The three pictures as sent; those of the case are encoded once for all its outputs."""
+    if opened.picture is None:
+        return None
+    case = opened.case
+    there = case.case.reference is not None and judge.rubric.reference != "never"
+    # Tells what the case lacks before anything is encoded.
+    judge.rubric.fill(case.case, reference_there=there)
+    if not known:
+        known["previous"] = _encode(case, case.previous, judge)
+        known["reference"] = _encode(case, case.reference, judge) if there else None
+    previous = known["previous"]
+    assert previous is not None
+    return Shown(previous, _encode(case, opened.picture, judge), known["reference"])
+
+
+def _encode(case: OpenCase, picture: Any, judge: ModelJudge) -> Image:
+    return encode_for_model(picture, judge.options.image_size, bits=case.case.bits)
+
+
+def _rows(item: _Item, judge: ModelJudge, result: Judgement) -> list[ScoreRow]:
+    seconds = (time.perf_counter() - item.begun) / len(judge.scores)
+    cost = result.cost / len(judge.scores)
+    rows = []
+    for name, verdict in result.verdicts.items():
+        detail = verdict.detail if result.priced else verdict.detail | {"price": "not known"}
+        rows.append(
+            ScoreRow(
+                *item.opened.key,
+                name,
+                item.opened.sha,
+                verdict.value,
+                verdict.reason,
+                detail,
+                seconds,
+                cost,
+            )
+        )
+    return rows
+
+
+def _reasons(opened: Opened, judge: ModelJudge, reason: str) -> list[ScoreRow]:
+    facts = judge.facts()
+    return [ScoreRow(*opened.key, name, opened.sha, None, reason, facts) for name in opened.missing]
+
+
+def _failed(failure: Failure) -> str:
+    return f"the judge could not be asked: {failure.reason}"

@@ -1,0 +1,128 @@
+"""Whole processes: throughput over real HTTP, and Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from medebench.clients import Ask, Caller, find_client
+from medebench.parallel import core_count
+from tests.clients.server import FakeServer, always
+
+PLACES, LATENCY = 16, 0.2
+
+
+@contextmanager
+def own_process(*options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """The server in a process of its own, so that it does not compete for our interpreter."""
+    script = Path(__file__).with_name("server.py")
+    process = subprocess.Popen(
+        [sys.executable, str(script), "--life", "60", *options],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None and process.stdin is not None
+    try:
+        yield f"http://127.0.0.1:{process.stdout.readline().strip()}/v1", process
+    finally:
+        process.kill()
+        process.wait(10)
+        process.stdin.close()
+        process.stdout.close()
+
+
+def test_throughput(capsys):
+    count = 480
+    with own_process("--places", str(PLACES), "--latency", str(LATENCY)) as (url, process):
+        with Caller(find_client("openai:model", url), seed=1) as caller:
+            # The first call pays for imports and connections.
+            caller.ask_one(Ask("", ("warm up",)))
+            began = time.monotonic()
+            results = list(caller.ask_all(Ask("", (f"ask-{n}",)) for n in range(count)))
+            seconds = time.monotonic() - began
+        told, _ = process.communicate("", timeout=10)
+    share = count / seconds / (PLACES / LATENCY)
+    with capsys.disabled():
+        print(f"\n{count / seconds:.1f} calls/s, {share:.0%} of what is possible, {told.strip()}")
+    assert len(results) == count and all(result.finish == "stop" for _, result in results)
+    # No storm: at most a handful for finding the limit, and now and then one to try for more.
+    assert json.loads(told)["refused"] < 0.12 * count
+    if not hasattr(os, "getloadavg") or os.getloadavg()[0] > core_count():
+        pytest.skip(f"the machine is busy with other things; measured {share:.0%}")
+    assert share > 0.7
+
+
+PROGRAM = """
+import sys
+from medebench.clients import Ask, Caller, find_client
+def source():
+    for number in range(int(sys.argv[2])):
+        yield Ask("", (f"ask-{number}",))
+with Caller(find_client("openai:model", sys.argv[1])) as caller:
+    for ask, result in caller.ask_all(source()):
+        print(ask.parts[0], flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.parametrize("behaviour", ["ok", "hang", "429"])
+def test_ctrl_c_ends_within_seconds_and_keeps_what_was_paid(behaviour, tmp_path):
+    with FakeServer(always(behaviour), latency=0.05, retry_after="30") as server:
+        process = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, server.base_url("openai"), "10000"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            deadline = time.monotonic() + 30
+            while len(server.calls) < 4 and time.monotonic() < deadline:
+                time.sleep(0.05)
+            time.sleep(0.5)
+            began = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            out, error = process.communicate(timeout=20)
+        finally:
+            process.kill()
+            process.wait(10)
+        assert time.monotonic() - began < 8
+        assert process.returncode != 0
+        assert error.strip().endswith("KeyboardInterrupt"), error
+        assert "never awaited" not in error and "Task was destroyed" not in error
+        printed = len(out.splitlines())
+        kept = len(list((tmp_path / "cache").rglob("*.json")))
+        assert kept >= printed
+        # What was answered is kept, but for the calls that were in flight.
+        assert sum(server.answered.values()) - kept <= 64
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_killed_in_the_middle_and_continued():
+    count = 150
+    with FakeServer(latency=0.05) as server:
+        program = [sys.executable, "-c", PROGRAM, server.base_url("openai"), str(count)]
+        process = subprocess.Popen(program, stdout=subprocess.DEVNULL)
+        deadline = time.monotonic() + 30
+        while len(server.calls) < 40 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.kill()
+        process.wait(10)
+        answered = sum(server.answered.values())
+        done = subprocess.run(program, capture_output=True, text=True, timeout=60, check=True)
+        assert sorted(done.stdout.split()) == sorted(f"ask-{n}" for n in range(count))
+        # Paid twice is at most what was in flight when it was killed.
+        assert answered < count
+        assert sum(server.answered.values()) - count <= 64
+        made = len(server.calls)
+        subprocess.run(program, capture_output=True, timeout=60, check=True)
+        assert len(server.calls) == made
