@@ -23,6 +23,7 @@ from medebench.cases.image import read_picture
 from medebench.metrics.kernel import window_ssim
 from medebench.parallel import core_count
 
+SERVER = Path(__file__).parent.parent / "tests" / "clients" / "server.py"
 EXCERPT = Path(__file__).parent.parent.parent / "shared" / "medebench-sample"
 
 
@@ -141,6 +142,32 @@ def bench_memory(scratch: Path) -> None:
     )
 
 
+def bench_judge(scratch: Path, calls: int = 1000) -> None:
+    """A healthy server with 16 places and 200 ms a call allows 80 calls a second."""
+    from medebench.clients import AnswerCache, Ask, Caller, find_client
+
+    places, latency = 16, 0.2
+    call = [sys.executable, str(SERVER), f"--places={places}", f"--latency={latency}", "--life=120"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(call, stdin=pipe, stdout=pipe, text=True) as server:
+        assert server.stdout is not None
+        port = int(server.stdout.readline())
+        client = find_client("openai:bench", f"http://127.0.0.1:{port}/v1")
+        asks = (Ask("You are a judge.", (f"Question {number}",)) for number in range(calls))
+        with Caller(client, cache=AnswerCache(scratch / "answers")) as caller:
+            begin = time.perf_counter()
+            answered = sum(hasattr(result, "text") for _, result in caller.ask_all(asks))
+            seconds = time.perf_counter() - begin
+            refused = caller.tally.refused
+        server.kill()
+    allowed = places / latency
+    print(
+        f"Judge client, {answered} of {calls} calls answered: {answered / seconds:.1f} a second, "
+        f"{answered / seconds / allowed:.0%} of the {allowed:.0f} that the server allows "
+        f"({refused} calls turned away)"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--no-memory", action="store_true", help="leave out the memory part")
@@ -161,6 +188,7 @@ def main() -> None:
         pairs = [(cases[path.stem.rpartition("_")[0]].previous, path) for path in outputs]
         bench_kernel(pairs)
         bench_scoring(cases, folders, scratch / "runs")
+        bench_judge(scratch)
         if given.no_memory:
             return
         if Path("/proc/self/status").exists():

@@ -18,6 +18,7 @@ from medebench.cli import (
     cases_show,
     edit,
     export,
+    judge_audit,
     listing,
     report,
     run,
@@ -39,6 +40,16 @@ cases_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+judge_app = typer.Typer(
+    help="Find out whether a judge can be trusted.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@judge_app.callback()
+def _judge() -> None:
+    """A group of commands, though there is one so far."""
 
 
 def _print_version(value: bool) -> None:
@@ -75,6 +86,8 @@ app.command("export")(export.export)
 app.command("editors")(listing.editors)
 app.command("metrics")(listing.metrics)
 app.command("judges")(listing.judges)
+app.add_typer(judge_app, name="judge")
+judge_app.command("audit")(judge_audit.audit)
 
 
 def main() -> None:

@@ -35,6 +35,21 @@ class AdoptEntry(_Part):
     control: bool = False
 
 
+class JudgeEntry(_Part):
+    """`judge: offline`, or a mapping with the options of a model."""
+
+    name: str
+    base_url: str | None = None
+    rubric: str | None = None
+    image_size: int | None = None
+    repeats: int | None = None
+    max_cost: float | None = Field(None, ge=0)
+
+    def options(self) -> dict[str, Any]:
+        given = self.model_dump(exclude={"name", "max_cost"})
+        return {name: value for name, value in given.items() if value is not None}
+
+
 class ReportEntry(_Part):
     headline: Literal["cp", "cp_published"] = "cp"
     title: str | None = None
@@ -51,7 +66,7 @@ class PlanModel(_Part):
     editors: list[EditorEntry] = []
     adopt: list[AdoptEntry] = []
     metrics: list[str] | None = None
-    judge: str | None = None
+    judge: JudgeEntry | None = None
     report: ReportEntry | None = ReportEntry()
 
     @field_validator("editors", mode="before")
@@ -60,6 +75,11 @@ class PlanModel(_Part):
         if not isinstance(value, list):
             return value
         return [{"editor": one} if isinstance(one, str) else one for one in value]
+
+    @field_validator("judge", mode="before")
+    @classmethod
+    def _named(cls, value: Any) -> Any:
+        return {"name": value} if isinstance(value, str) else value
 
     @field_validator("report", mode="before")
     @classmethod
@@ -144,6 +164,7 @@ def _first(error: ValidationError) -> str:
             "editors": EditorEntry,
             "adopt": AdoptEntry,
             "report": ReportEntry,
+            "judge": JudgeEntry,
         }
         nested = len(first["loc"]) > 1
         model = parts.get(str(first["loc"][0]), PlanModel) if nested else PlanModel

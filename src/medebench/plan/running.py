@@ -18,6 +18,7 @@ from medebench.progress import Progress, silent
 from medebench.report import Report, build_report
 from medebench.runs import Run, adopt, edit, score
 from medebench.runs.adopting import match_files
+from medebench.runs.judging import JudgeLimits
 
 Bar = Callable[[str], AbstractContextManager[Progress]]
 
@@ -53,7 +54,10 @@ def _run(plan: Plan, workers: int | None, retry_failed: bool, bar: Bar) -> Done:
     metrics = find_metrics(
         None if model.metrics is None else [_local(plan, name) for name in model.metrics]
     )
-    judge = None if model.judge is None else find_judge(_local(plan, model.judge))
+    judge, limits = None, JudgeLimits()
+    if model.judge is not None:
+        judge = find_judge(_local(plan, model.judge.name), model.judge.options())
+        limits = JudgeLimits(max_cost=model.judge.max_cost)
     editors = [
         (entry, find_editor(_local(plan, entry.editor), entry.settings)) for entry in model.editors
     ]
@@ -95,7 +99,15 @@ def _run(plan: Plan, workers: int | None, retry_failed: bool, bar: Bar) -> Done:
                 )
             )
     with bar("scoring") as progress:
-        score(runs, metrics, judge, workers=workers, retry_failed=retry_failed, progress=progress)
+        score(
+            runs,
+            metrics,
+            judge,
+            limits=limits,
+            workers=workers,
+            retry_failed=retry_failed,
+            progress=progress,
+        )
     report = None
     if model.report is not None:
         with bar("reporting") as progress:

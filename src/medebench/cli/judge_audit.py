@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from medebench.cli.common import Json, guarded, print_json, progress_bar
+from medebench.errors import InputError
+
+
+@guarded
+def audit(
+    judge: Annotated[str, typer.Option(help="openai:NAME, gemini:NAME or anthropic:NAME.")],
+    cases: Annotated[str, typer.Option(help="Cases to take the controls from.")] = (
+        "phantoms:count=13"
+    ),
+    base_url: Annotated[str | None, typer.Option(help="Address of the server.")] = None,
+    rubric: Annotated[str | None, typer.Option(help="A built-in rubric or a YAML file.")] = None,
+    image_size: Annotated[int | None, typer.Option(help="Longest side sent.")] = None,
+    max_cost: Annotated[float | None, typer.Option(min=0, help="US dollars at most.")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Ignore kept answers.")] = False,
+    limit: Annotated[int | None, typer.Option(min=2, help="Only the first N cases.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Show a judge pictures whose answer is known, and print what it got wrong.
+
+    Controls: identity, reference, noise, the reference of another case, input and output swapped,
+    and the same picture under another wording. Ends with 1 if the judge fails one.
+
+    Example: medebench judge audit --judge openai:gpt-4o
+    """
+    from medebench.cases import load_cases
+    from medebench.judge import ModelJudge, find_judge
+    from medebench.runs.judge_audit import audit_judge
+    from medebench.runs.judging import JudgeLimits
+
+    given = {"base_url": base_url, "rubric": rubric, "image_size": image_size}
+    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    found = find_judge(judge, options)
+    if not isinstance(found, ModelJudge):
+        raise InputError(f"judge '{judge}': only models are audited; try openai:NAME")
+    with progress_bar("reading cases") as progress:
+        loaded = load_cases(cases, progress=progress).select(limit=limit)
+    with progress_bar(f"auditing {judge}") as progress:
+        result = audit_judge(
+            found, loaded, JudgeLimits(max_cost=max_cost, fresh=fresh), progress=progress
+        )
+    if as_json:
+        print_json(result.to_json())
+    else:
+        for one in result.results:
+            mark = "passed" if one.passed else "FAILED"
+            typer.echo(f"{mark}  {one.name}: right in {one.right} of {one.total} ({one.expected})")
+            for trial in one.wrong[:5]:
+                said = trial.reason or f"EA {_shown(trial.ea)}, VQ {_shown(trial.vq)}"
+                typer.echo(f"        case {trial.case}: {said}")
+        typer.echo(result.verdict())
+    raise typer.Exit(0 if result.passed else 1)
+
+
+def _shown(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
