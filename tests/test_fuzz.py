@@ -133,6 +133,12 @@ def test_mutated_metadata(tmp_path, start):
         if code == 2:
             assert not run.exists()
         _call("cases", "check", cases)
+        if seed % 5 == 0:
+            _call("cases", "show", cases)
+            _call("cases", "check", cases, "--fix", "--out", tmp_path / "fixed")
+            shutil.rmtree(tmp_path / "fixed", ignore_errors=True)
+            if code != 2:
+                _call("score", run, "--metrics", "cp")
         assert _snapshot(world) == before
         assert {p.name for p in tmp_path.iterdir()} <= {"world", "run"}
         shutil.rmtree(run, ignore_errors=True)

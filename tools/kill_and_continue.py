@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import closing
 from pathlib import Path
 
 PLAN = """
@@ -45,7 +46,7 @@ def rows(out: Path) -> Rows:
     found: Rows = {}
     for ledger in sorted(out.glob("runs/*/ledger.sqlite")):
         try:
-            with sqlite3.connect(ledger) as db:
+            with closing(sqlite3.connect(ledger)) as db:
                 for table, query in QUERIES.items():
                     found[ledger.parent.name, table] = set(db.execute(query))
         except sqlite3.OperationalError:

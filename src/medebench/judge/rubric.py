@@ -147,7 +147,7 @@ class Rubric(_Texts):
 
         Nothing of the case but its description or prompt goes in: no id, path, organ or source.
         """
-        expected = _one_line(case.description if self.guide == "description" else case.prompt)
+        expected = visible_line(case.description if self.guide == "description" else case.prompt)
         if not expected:
             raise Undefined(f"the case has no {self.guide}, which rubric '{self.name}' needs")
         if self.reference == "required" and not reference_there:
@@ -160,7 +160,7 @@ class Rubric(_Texts):
         looking: list[Part] = [captions.previous, Slot("previous")]
         looking += [captions.output, Slot("output"), self.step1]
         criteria = "\n".join(f"- {getattr(self.criteria, score)}" for score in self.scores)
-        asked = _put(self.step2, expected=_delimited(expected), criteria=criteria)
+        asked = _put(self.step2, expected=delimited(expected), criteria=criteria)
         scoring: list[Part] = [asked]
         if shown:
             note = [self.reference_note] if self.reference_note else []
@@ -180,13 +180,13 @@ def _put(text: str, **values: str) -> str:
     return _PLACEHOLDER.sub(lambda found: values[found[1]], text)
 
 
-def _one_line(text: str) -> str:
+def visible_line(text: str) -> str:
     """Without line breaks and invisible characters: dataset text cannot pose as our own layout."""
     kept = (c for c in text if c.isspace() or unicodedata.category(c)[0] != "C")
     return " ".join("".join(kept).split())
 
 
-def _delimited(text: str) -> str:
+def delimited(text: str) -> str:
     """`text` between tags that it does not contain; the same text always gets the same tags."""
     number = 0
     while True:

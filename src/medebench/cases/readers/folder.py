@@ -14,14 +14,14 @@ PREFERRED = ("cases.csv", "cases.jsonl", "metadata.csv", "metadata.jsonl")
 
 def find(path: Path) -> Path | None:
     """The table of cases of a plain folder, or the table itself."""
-    if path.is_file() and path.suffix in (".csv", ".jsonl"):
+    if path.is_file() and path.suffix.lower() in (".csv", ".jsonl"):
         return path
     if not path.is_dir():
         return None
     for name in PREFERRED:
         if (path / name).is_file():
             return path / name
-    tables = sorted(p for p in path.iterdir() if p.suffix in (".csv", ".jsonl"))
+    tables = sorted(p for p in path.iterdir() if p.suffix.lower() in (".csv", ".jsonl"))
     if len(tables) > 1:
         names = ", ".join(table.name for table in tables)
         raise InputError(f"{path}: several tables ({names}); name the one to read")

@@ -19,9 +19,9 @@ def read_records(path: Path) -> list[Any]:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 at byte {error.start}; save it as UTF-8") from None
-    if path.suffix == ".csv":
+    if path.suffix.lower() == ".csv":
         return _csv(path, text)
-    if path.suffix == ".jsonl":
+    if path.suffix.lower() == ".jsonl":
         lines = enumerate(text.split("\n"), start=1)
         return [_json(f"{path}, line {number}", line) for number, line in lines if line.strip()]
     return _samples(path, _json(str(path), text))

@@ -1,0 +1,83 @@
+"""Change descriptions: what leads from the previous picture to the reference, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from functools import partial
+from typing import TypeVar
+
+from medebench.cases.case import Case
+from medebench.cases.opened import OpenCase, open_case
+from medebench.clients import Ask, Caller, Failure, encode_for_model
+from medebench.errors import InputError, MedebenchError
+from medebench.judge.rubric import delimited, visible_line
+from medebench.judge.writing.asking import TRIES, check_tries, failed, obtain
+from medebench.judge.writing.reading import read_change
+from medebench.judge.writing.results import Written
+from medebench.judge.writing.texts import DESCRIPTION, Instruction
+
+AnyCase = TypeVar("AnyCase", bound=Case | OpenCase)
+
+
+def describe_ask(
+    case: Case | OpenCase, image_size: int = 768, words: Instruction = DESCRIPTION
+) -> Ask:
+    """The first question about a case, for `Caller.plan`; raises where the case lacks something.
+
+    Nothing of the case but its prompt and pixels goes in.
+    """
+    opened = open_case(case) if isinstance(case, Case) else case
+    facts = opened.case
+    prompt = visible_line(facts.prompt)
+    if not prompt:
+        raise InputError(f"case {facts.id}: has no prompt")
+    previous = encode_for_model(opened.previous, image_size, bits=facts.bits)
+    reference = encode_for_model(opened.reference, image_size, bits=facts.bits)
+    task = words.task.replace("{data}", delimited(prompt))
+    return Ask(
+        words.system,
+        (words.before, previous, words.after, reference, task),
+        schema=words.schema,
+        max_tokens=1500,
+        likely_tokens=180,
+    )
+
+
+def describe_changes(
+    caller: Caller,
+    cases: Iterable[AnyCase],
+    *,
+    image_size: int = 768,
+    tries: int = TRIES,
+    words: Instruction = DESCRIPTION,
+) -> Iterator[tuple[AnyCase, Written]]:
+    """Each case with its description or the reason why there is none, as they are ready."""
+    check_tries(tries)
+    return _describe(caller, cases, image_size, tries, words)
+
+
+def _describe(
+    caller: Caller, cases: Iterable[AnyCase], image_size: int, tries: int, words: Instruction
+) -> Iterator[tuple[AnyCase, Written]]:
+    def prepared() -> Iterator[tuple[AnyCase, Ask | Failure]]:
+        # Taken by the Caller in this thread, a few at a time: opened cases belong to one thread.
+        for case in cases:
+            try:
+                yield case, describe_ask(case, image_size, words)
+            except (MedebenchError, OSError) as error:
+                yield case, Failure(str(error), "input")
+
+    async def work(item: tuple[AnyCase, Ask | Failure]) -> Written:
+        case, ask = item
+        if isinstance(ask, Failure):
+            return Written(**failed(ask, words))
+        prompt = case.prompt if isinstance(case, Case) else case.case.prompt
+        read = partial(read_change, prompt=prompt)
+        return Written(**await obtain(caller, ask, read, words, tries))
+
+    with closing(caller.run(work, prepared())) as results:
+        for (case, _), result in results:
+            if isinstance(result, Failure):
+                result = Written(**failed(result, words))
+            yield case, result
