@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 import medebench as mb
 from medebench.cases.image import Picture
 from medebench.judge import Verdict
+from medebench.runs.ledger import ScoreRow
 
 ORGANS = ("Teeth", "Eyes", "Skin")
 HOSTILE = (
@@ -31,7 +33,7 @@ class FakeJudge:
 
     def judge(self, case: mb.OpenCase, output: Picture) -> dict[str, Verdict]:
         near = 1 - float(np.abs(output.astype(float) - case.reference).mean()) / 255
-        seen = {"differences": f"what was seen in {case.case.prompt}"}
+        seen = {"differences": [f"what was seen in {case.case.prompt}", "a second thing"]}
         refused = case.case.id.endswith("3")
         return {
             "ea_offline": Verdict(None, "the judge looked away") if refused else Verdict(near),
@@ -128,3 +130,32 @@ def read_script() -> Callable[[Path], Any]:
         return json.loads(text[text.index("=") + 1 :].rstrip().rstrip(";"))
 
     return read
+
+
+def put_scores(
+    run: mb.Run,
+    metric: str,
+    values: Mapping[str, float | None],
+    detail: Mapping[str, Any] | None = None,
+    cost: float = 0.0,
+) -> None:
+    """Scores as a judge would have left them in the ledger; None is a refusal."""
+    with run.locked() as ledger:
+        outputs = ledger.outputs()
+        for case, value in values.items():
+            reason = "the judge refused to answer" if value is None else None
+            row = ScoreRow(case, 0, metric, outputs[case, 0].sha256, value, reason)
+            ledger.write(replace(row, detail=dict(detail or {}), cost=cost))
+
+
+def adopt_copies(cases: mb.CaseSet, out: Path, names: Sequence[str], **few: int) -> list[mb.Run]:
+    """Runs of these names that hold the references; `few` says which have only the first cases."""
+    runs = []
+    for name in names:
+        folder = out / "pictures" / name
+        folder.mkdir(parents=True)
+        for case in list(cases)[: few.get(name)]:
+            picture = np.asarray(mb.open_case(case).reference)
+            cv2.imwrite(str(folder / f"{case.id}_0.png"), picture[..., ::-1])
+        runs.append(mb.adopt(folder, cases, out / "runs" / name))
+    return runs

@@ -164,6 +164,7 @@ def test_a_link_opens_a_case_and_keys_move(browser: Browser, page: Path, wait: A
     assert js(browser, title) == "Case c3"  # arrows in the slider do not turn the page
     browser.execute_script("document.getElementById('case-details').open = true")
     wait(lambda: "what was seen" in js(browser, "document.getElementById('case-said').textContent"))
+    assert js(browser, "document.querySelectorAll('#case-said ul')[0].children.length") == 2
     slider.send_keys(Keys.ESCAPE)
     wait(lambda: not js(browser, "document.getElementById('case').open"))
     assert js(browser, "location.hash") == "#gallery"
@@ -206,6 +207,10 @@ def test_macro_and_tables(browser: Browser) -> None:
     choose(browser, "pair-family", "against controls")
     assert js(browser, "document.querySelectorAll('#pairs tbody tr').length") == 2
     assert js(browser, "document.querySelectorAll('#organ-table td.heat').length") == 9
+    browser.execute_script("document.querySelector('input[value=tasks]').click()")
+    assert js(browser, "document.querySelectorAll('#organ-table td.heat').length") == 18
+    name = js(browser, "document.querySelector('#organ-table tbody th').textContent")
+    assert name == "Eyes · Remove spots"
 
 
 def test_narrow_screen_scrolls_inside_its_boxes(browser: Browser) -> None:

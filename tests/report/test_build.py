@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import re
@@ -13,6 +14,7 @@ from typing import Any
 
 import cv2
 import numpy as np
+import polars as pl
 import pytest
 
 import medebench as mb
@@ -38,7 +40,7 @@ def test_everything_is_there(report: Path) -> None:
     found = contents(report.parent)
     for name in ("index.html", "table.csv", "table.md", "table.tex", "organs.csv"):
         assert name in found
-    assert "comparisons.csv" in found
+    assert "comparisons.csv" in found and "tasks.csv" in found
     figures = {Path(name).stem for name in found if name.startswith("figures/")}
     for start in ("bars", "radar", "tradeoff", "inflation", "distribution"):
         assert any(name.startswith(start) for name in figures), start
@@ -119,6 +121,27 @@ def test_values_of_the_gallery_are_those_of_the_runs(
             place = columns["case"].index(keys.index(row["case"]))
             shown = columns["values"][row["metric"]][place]
             assert shown == (None if row["value"] is None else round(row["value"], 4))
+
+
+def test_tasks_have_rows_of_their_own(runs: list[mb.Run], report: Path, read_script: Read) -> None:
+    rows = list(csv.DictReader((report.parent / "tasks.csv").read_text().splitlines()))
+    frame = runs[0].frame().filter(pl.col("metric") == "cp")
+    parts = frame.group_by("organ", "task").agg(
+        pl.col("value").mean(), scored=pl.col("value").count(), total=pl.len()
+    )
+    assert len(parts) == 6
+    for organ, task, mean, scored, total in parts.iter_rows():
+        [row] = [
+            r
+            for r in rows
+            if (r["organ"], r["task"], r["run"], r["metric"]) == (organ, task, "good", "cp")
+        ]
+        assert float(row["mean"]) == pytest.approx(mean, abs=1e-12)
+        assert (row["scored"], row["total"]) == (str(scored), str(total))
+    finer = read_script(report.parent / "assets" / "data.js")["finer"]
+    assert finer["organs"]["own"]["rows"] == ["Eyes", "Skin", "Teeth"]
+    assert finer["tasks"]["own"]["rows"][0] == "Eyes · Remove spots"
+    assert len(finer["tasks"]["own"]["cells"]["cp"]) == 6
 
 
 def test_a_replaced_output_is_said(
@@ -214,10 +237,13 @@ def test_set_without_roi_and_reference(tmp_path: Path) -> None:
 def test_no_path_of_this_disk_is_shown(tmp_path: Path) -> None:
     folder = make_set(tmp_path / "set", count=3)
     (folder / "editing" / "changed" / "c1.png").write_bytes(b"damaged")
+    # No output can be made of this one, and the reason names the file.
+    (folder / "editing" / "previous" / "c2.png").write_bytes(b"damaged")
     run = mb.edit(folder, "blur", out=tmp_path / "blur")
     mb.score(run)
     index = build_report([run], tmp_path / "report").index
-    assert "c1.png" in (index.parent / "assets" / "cases.js").read_text(encoding="utf-8")
+    text = (index.parent / "assets" / "cases.js").read_text(encoding="utf-8")
+    assert "changed/c1.png" in text and "no output: previous/c2.png" in text
     for path in index.parent.rglob("*"):
         if path.is_file():
             assert str(tmp_path).encode() not in path.read_bytes(), path

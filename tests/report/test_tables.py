@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
 from pathlib import Path
@@ -14,8 +15,10 @@ import medebench as mb
 from medebench.analysis import compare_runs, summarise
 from medebench.errors import InputError
 from medebench.report import HeadlineTable, headline_table
+from medebench.report.collect import collect
 from medebench.report.formats import csv_text
 from medebench.report.latex import escape
+from medebench.report.methods import warnings_of
 from medebench.report.tables import MARK
 from tests.report.conftest import FakeJudge, make_runs, make_set
 
@@ -180,6 +183,41 @@ def test_outputs_made_after_scoring_count_as_missing(small_set: mb.CaseSet, tmp_
     mb.edit(few, "blur", out=tmp_path / "blur", outputs=2)
     [row] = headline_table([mb.open_run(run.path)], published=False).rows
     assert row.cells["own", "ssim"].coverage == "scored 5 of 10, 5 undefined (not scored yet)"
+
+
+def test_a_cancelled_run_says_how_far_it_came(small_set: mb.CaseSet, tmp_path: Path) -> None:
+    class Cancelled(Exception):
+        pass
+
+    def cancel(done: int, _: int) -> None:
+        if done == 4:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        mb.edit(small_set, "blur", out=tmp_path / "blur", workers=1, progress=cancel)
+    run = mb.open_run(tmp_path / "blur")
+    mb.score(run, metrics=["ssim"])
+    table = headline_table([run], published=False)
+    assert table.rows[0].note == "4 of 9 cases"
+    assert table.to_json()["rows"][0]["of"] == 9
+    assert "Runs that are not finished: blur 4 of 9 cases." in warnings_of(collect([run]))
+
+
+def test_missing_and_stale_outputs_count_once(small_set: mb.CaseSet, tmp_path: Path) -> None:
+    few = small_set.select(limit=4)
+    run = mb.edit(few, "blur", out=tmp_path / "blur", outputs=2)
+    mb.score(run, metrics=["ssim"])
+    with run.locked() as ledger:
+        first = ledger.outputs()["c0", 0]
+        ledger.write(dataclasses.replace(first, sha256="0" * 64))  # a picture that was replaced
+        ledger._db.execute("DELETE FROM scores WHERE case_id = 'c1' AND k = 1")
+        ledger._db.execute("DELETE FROM scores WHERE case_id = 'c2' AND k = 1")
+        ledger._db.execute("DELETE FROM outputs WHERE case_id = 'c2' AND k = 1")
+    [row] = headline_table([run], published=False).rows
+    cell = row.cells["own", "ssim"]
+    assert (cell.scored, cell.total) == (5, 8)
+    for reason in ("not made yet", "not scored yet", "score again"):
+        assert cell.coverage.count(reason) == 1
 
 
 def test_published_rows_need_a_column_to_stand_in(small_set: mb.CaseSet, tmp_path: Path) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import medebench as mb
+from medebench.analysis import least_p
 from medebench.report.collect import collect
 from medebench.report.statistics import compute
-from medebench.report.words import Finding, finding, least_p
+from medebench.report.words import Finding, finding
 from tests.report.conftest import FakeJudge, make_runs
 
 
@@ -48,6 +49,9 @@ def test_one_model(small_set: mb.CaseSet, tmp_path: Path) -> None:
 def test_least_p_of_a_sign_flip_test() -> None:
     assert least_p(1) == 1.0
     assert least_p(6) == 2 / 2**6
+    assert least_p(12) == 2**-11
+    assert least_p(13) == 2**-12  # sampled, but still above what 9,999 flips can reach
+    assert least_p(60) == 1 / 10_000
 
 
 def test_an_advantage_is_named_with_the_lead(small_set: mb.CaseSet, tmp_path: Path) -> None:

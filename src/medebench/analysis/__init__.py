@@ -9,17 +9,21 @@ from medebench.analysis.aggregate import coverage_text, summarise
 from medebench.analysis.bootstrap import Interval, cluster_interval, macro_interval
 from medebench.analysis.clean import clean_scores
 from medebench.analysis.compare import Comparison, compare_runs
-from medebench.analysis.signflip import holm, sign_flip_test
+from medebench.analysis.reliability import Reliability, reliability
+from medebench.analysis.signflip import holm, least_p, sign_flip_test
 
 __all__ = [
     "Comparison",
     "Interval",
+    "Reliability",
     "clean_scores",
     "cluster_interval",
     "compare_runs",
     "coverage_text",
     "holm",
+    "least_p",
     "macro_interval",
+    "reliability",
     "sign_flip_test",
     "summarise",
 ]

@@ -11,7 +11,7 @@ import polars as pl
 
 from medebench.analysis.bootstrap import Interval, cluster_interval
 from medebench.analysis.clean import case_means, clean_scores
-from medebench.analysis.signflip import holm, sign_flip_test
+from medebench.analysis.signflip import FLIPS, holm, sign_flip_test
 
 Direction = Literal["higher", "lower", "equal", "undefined"]
 
@@ -54,12 +54,13 @@ def compare_runs(
     metric: str,
     runs: Sequence[str] | None = None,
     *,
+    pairs: Sequence[tuple[str, str]] | None = None,
     level: float = 0.95,
     resamples: int = 2000,
-    flips: int = 9999,
+    flips: int = FLIPS,
     seed: int = 0,
 ) -> list[Comparison]:
-    """Compare every pair of runs on one metric.
+    """Compare every pair of runs on one metric, or only the `pairs` given: they are one family.
 
     The outputs k of a case are averaged first. A pair is compared on the cases scored in both (same
     case from the same source), with x_i the difference of case i:
@@ -67,11 +68,11 @@ def compare_runs(
         difference = 1/N sum_i (a_i - b_i) = 1/N sum_i x_i,
 
     its interval from `cluster_interval` and its p from `sign_flip_test`, both by source picture.
-    `p_holm` is corrected for all pairs of `runs` (all runs with this metric unless given), and a
-    pair without a common case still counts as one of them. The interval is of one pair, not
-    corrected.
+    `p_holm` is corrected, here and nowhere else, for the family: `pairs`, or all pairs of `runs`
+    (all runs with this metric unless given). A pair without a common case still counts as one of
+    them. The interval is of one pair, not corrected.
 
-    Pairs come in the order of `runs`, or of the sorted names.
+    Comparisons come in the order of `pairs`, of `runs`, or of the sorted names.
 
     >>> def row(run, case, value):
     ...     return {"run": run, "editor": run, "control": False, "organ": "lung", "task": "t",
@@ -88,6 +89,9 @@ def compare_runs(
     if not known:
         raise ValueError(f"scores: no rows of metric {metric!r}")
     names = known if runs is None else list(dict.fromkeys(runs))
+    family = list(combinations(names, 2)) if pairs is None else list(dict.fromkeys(pairs))
+    if pairs is not None:
+        names = list(dict.fromkeys(name for pair in family for name in pair))
     if unknown := [name for name in names if name not in known]:
         raise ValueError(f"scores: no rows of metric {metric!r} for run {', '.join(unknown)}")
 
@@ -97,7 +101,7 @@ def compare_runs(
     cases = {name: set(rows.filter(pl.col("run") == name).select(key).rows()) for name in names}
 
     found: list[Comparison] = []
-    for a, b in combinations(names, 2):
+    for a, b in family:
         both = scored[a].join(scored[b], on=key, suffix="_b").sort(key)
         x = (both["value"] - both["value_b"]).to_numpy()
         source = both["source"].rank("dense").to_numpy()

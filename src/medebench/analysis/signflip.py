@@ -10,13 +10,15 @@ from numpy.typing import ArrayLike, NDArray
 from medebench.analysis.bootstrap import chunks, finite_rows, sum_by
 
 EXACT_CLUSTERS = 12
+#: Sign patterns drawn where there are too many to enumerate.
+FLIPS = 9999
 
 
 def sign_flip_test(
     differences: ArrayLike,
     clusters: ArrayLike,
     *,
-    resamples: int = 9999,
+    resamples: int = FLIPS,
     seed: int = 0,
 ) -> float | None:
     """Two-sided p of a mean paired difference, flipping the signs of whole clusters.
@@ -51,6 +53,16 @@ def sign_flip_test(
         int(np.count_nonzero(np.abs(2 * (bits @ sums) - sums.sum()) >= least)) for bits in patterns
     )
     return extreme / 2 ** len(sums) if exact else (extreme + 1) / (resamples + 1)
+
+
+def least_p(clusters: int, flips: int = FLIPS) -> float:
+    """The smallest p that `sign_flip_test` can be relied on to give for this many clusters.
+
+    >>> least_p(6), least_p(100)
+    (0.03125, 0.0001)
+    """
+    exact = min(1.0, 2.0 ** (1 - clusters))
+    return exact if clusters <= EXACT_CLUSTERS else max(exact, 1 / (flips + 1))
 
 
 def holm(pvalues: Sequence[float]) -> list[float]:

@@ -112,5 +112,12 @@ def print_table(table: Any) -> None:
     """A rich table, as wide as it needs to be where the output is not a terminal."""
     from rich.console import Console
 
-    console = Console() if sys.stdout.isatty() else Console(width=160, no_color=True)
+    console = Console() if sys.stdout.isatty() else Console(width=400, no_color=True)
     console.print(table)
+
+
+def table_width() -> int | None:
+    """Columns of the terminal; None where the output goes into a file or a pipe."""
+    from rich.console import Console
+
+    return Console().width if sys.stdout.isatty() else None

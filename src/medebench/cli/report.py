@@ -5,7 +5,16 @@ from typing import Annotated
 
 import typer
 
-from medebench.cli.common import Json, Workers, guarded, print_json, print_table, progress_bar, say
+from medebench.cli.common import (
+    Json,
+    Workers,
+    guarded,
+    print_json,
+    print_table,
+    progress_bar,
+    say,
+    table_width,
+)
 
 
 @guarded
@@ -45,5 +54,5 @@ def report(
     if as_json:
         print_json({"page": str(made.index), "table": made.table.to_json()})
     else:
-        print_table(made.table.rich())
+        print_table(made.table.rich(table_width()))
         say(f"page: {made.index}")

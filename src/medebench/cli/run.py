@@ -14,6 +14,7 @@ from medebench.cli.common import (
     print_table,
     progress_bar,
     say,
+    table_width,
 )
 
 
@@ -53,7 +54,7 @@ def run(
         )
     else:
         if done.report is not None:
-            print_table(done.report.table.rich())
+            print_table(done.report.table.rich(table_width()))
             say(f"page: {done.report.index}")
         say(f"runs: {loaded.out / 'runs'}")
         if done.failed:

@@ -11,7 +11,7 @@ from medebench.cases import Case
 from medebench.progress import Progress, silent
 from medebench.report.collect import Material, collect
 from medebench.report.details import detail_scripts
-from medebench.report.export import comparisons_csv, organs_csv
+from medebench.report.export import comparisons_csv, organs_csv, tasks_csv
 from medebench.report.figures import draw_figures
 from medebench.report.folder import Folder
 from medebench.report.gallery import gallery_data, script
@@ -62,6 +62,7 @@ def build_report(
     folder.write("table.md", table.markdown())
     folder.write("table.tex", table.latex())
     folder.write("organs.csv", organs_csv(material, statistics))
+    folder.write("tasks.csv", tasks_csv(material, statistics))
     folder.write("comparisons.csv", comparisons_csv(material, statistics))
     gallery = gallery_data(material, views)
     chunks = detail_scripts(material, [case[0] for case in gallery["cases"]])

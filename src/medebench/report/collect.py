@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,12 @@ import polars as pl
 
 from medebench.cases import Case
 from medebench.errors import InputError
-from medebench.report.facts import HEADLINES, Score, describe
+from medebench.report.facts import HEADLINES, Score, describe, judge_text
 from medebench.runs.ledger import CaseRow, Ledger, OutputRow
 from medebench.runs.run import Run
 
 NO_ORGAN = "no organ named"
+NO_TASK = "no task named"
 UNSCORED = "not scored yet"
 
 
@@ -30,6 +31,8 @@ class Entry:
     #: Case keys (see `Material`) it has outputs or failures for.
     cases: frozenset[str]
     outputs: dict[tuple[str, int], OutputRow]
+    #: What judging it has cost, in US dollars.
+    cost: float = 0.0
 
     @property
     def name(self) -> str:
@@ -70,6 +73,8 @@ class Material:
     #: metric -> judge and version -> runs it scored
     judges: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     cases: dict[str, Case] = field(default_factory=dict)
+    #: metric -> the values of each output that was judged several times, of models if there are any
+    repeats: dict[str, list[list[float]]] = field(default_factory=dict)
 
     @property
     def models(self) -> list[Entry]:
@@ -117,44 +122,70 @@ def collect(runs: Sequence[Run], headline: str = "cp") -> Material:
     for index, run in enumerate(sorted(runs, key=lambda run: run.info.control)):
         with run.ledger() as ledger:
             rows, outputs = ledger.cases(), ledger.outputs()
-            judges.listen(run.name, ledger)
+            judges.listen(run, ledger)
+            cost = ledger.cost()
         frame = run.frame()
         if frame.is_empty():
             raise InputError(f"{run.path}: has no scores yet; run `medebench score {run.path}`")
         frame = pl.concat([frame, _unscored(frame, rows, outputs)])
+        reasons = frame["reason"].drop_nulls().unique().to_list()
+        hidden = {reason: without_folders(run, reason) for reason in reasons}
         own = {row.case_id: keys.key(index, row.case_id, row.digest) for row in rows.values()}
-        organ = pl.col("organ")
+        organ, task = pl.col("organ"), pl.col("task")
         frames.append(
             frame.with_columns(
                 pl.col("case").replace(own),
                 pl.when(organ == "").then(pl.lit(NO_ORGAN)).otherwise(organ).alias("organ"),
-                _without_folders(run),
+                pl.when(task == "").then(pl.lit(NO_TASK)).otherwise(task).alias("task"),
+                pl.col("reason").replace(hidden),
             )
         )
-        held = {(own[case_id], k): row for (case_id, k), row in outputs.items() if case_id in own}
-        entries.append(Entry(run, index, frozenset(key for key, _ in held), held))
+        held = {
+            (own[case_id], k): _clean(run, row)
+            for (case_id, k), row in outputs.items()
+            if case_id in own
+        }
+        entries.append(Entry(run, index, frozenset(key for key, _ in held), held, cost))
     frame = pl.concat(frames)
     scores = describe(frame["metric"].unique().sort().to_list(), judges.details)
     return Material(
-        tuple(entries), frame, tuple(scores), keys.places, tuple(keys.clashes), judges.names
+        tuple(entries),
+        frame,
+        tuple(scores),
+        keys.places,
+        tuple(keys.clashes),
+        judges.names,
+        repeats=judges.repeats,
     )
 
 
-def _without_folders(run: Run) -> pl.Expr:
-    """Reasons without the paths of somebody's disk: reports are shown around."""
-    source = Path(run.info.cases.source)
-    folders = {run.path, source, source.parent, source.parent.parent}
-    reason = pl.col("reason")
-    for folder in sorted(map(str, folders), key=len, reverse=True):
-        if len(folder) > 1 and Path(folder).is_absolute():
-            reason = reason.str.replace_all(folder + os.sep, "", literal=True)
-    return reason
+def without_folders(run: Run, text: str) -> str:
+    """A text without the paths of somebody's disk: reports are shown around."""
+    for folder in _folders(run):
+        text = text.replace(folder + os.sep, "").replace(folder, Path(folder).name)
+    return text
+
+
+def _folders(run: Run) -> list[str]:
+    """Where the run and its cases lie, the longest first."""
+    found = set()
+    for path in (run.path, Path(run.info.cases.source)):
+        for one in (path, path.absolute(), path.resolve()):
+            found |= {one, one.parent, one.parent.parent}
+    # Near the root a folder is nobody's, and its name may occur anywhere.
+    usable = (str(path) for path in found if path.is_absolute() and len(path.parts) > 2)
+    return sorted(usable, key=lambda folder: (-len(folder), folder))
+
+
+def _clean(run: Run, row: OutputRow) -> OutputRow:
+    return row if row.reason is None else replace(row, reason=without_folders(run, row.reason))
 
 
 def _unscored(
     frame: pl.DataFrame, cases: dict[str, CaseRow], outputs: dict[tuple[str, int], OutputRow]
 ) -> pl.DataFrame:
     """Rows for outputs that were made after the run was scored: they are missing, not absent."""
+    # A row that says "not made yet" or "score again" is known, and counts once.
     known = set(frame.select("case", "k", "metric").rows())
     first = frame.row(0, named=True)
     rows = [
@@ -169,20 +200,36 @@ def _unscored(
 
 
 class _Judges:
-    """Who gave the scores: the ledger keeps it beside every one of them."""
+    """Who gave the scores: the ledger keeps it beside every one of them.
+
+    Models are heard before controls, whose scores lie at the ends of the scale and would make
+    repeats look more alike than they are.
+    """
 
     def __init__(self) -> None:
         self.details: dict[str, dict[str, Any]] = {}
-        #: metric -> judge and version -> runs
+        #: metric -> judge and how it was asked -> runs
         self.names: dict[str, dict[str, list[str]]] = {}
+        self.repeats: dict[str, list[list[float]]] = {}
+        self._models = False
 
-    def listen(self, run: str, ledger: Ledger) -> None:
+    def listen(self, run: Run, ledger: Ledger) -> None:
+        self._models |= not run.info.control
         for score in ledger.scores():
-            if judge := score.detail.get("judge"):
-                self.details.setdefault(score.metric, score.detail)
-                heard = self.names.setdefault(score.metric, {}).setdefault(str(judge), [])
-                if run not in heard:
-                    heard.append(run)
+            detail = score.detail
+            if not (who := judge_text(detail)):
+                continue
+            known = self.details.get(score.metric)
+            # One that was refused or failed does not tell everything about its judge.
+            if known is None or len(known) < len(detail):
+                self.details[score.metric] = detail
+            if score.value is not None:
+                heard = self.names.setdefault(score.metric, {}).setdefault(who, [])
+                if run.name not in heard:
+                    heard.append(run.name)
+            values = detail.get("values")
+            if isinstance(values, list) and not (self._models and run.info.control):
+                self.repeats.setdefault(score.metric, []).append([float(one) for one in values])
 
 
 class _Keys:

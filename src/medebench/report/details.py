@@ -9,18 +9,28 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from medebench.report.collect import Material
-from medebench.report.facts import JUDGE_SETTINGS
+from medebench.report.collect import Material, without_folders
+from medebench.report.facts import JUDGE_SETTINGS, judge_of
 from medebench.report.gallery import script
+from medebench.runs.run import Run
 
 #: Cases in one script; `static/store.js` counts the same way.
 CHUNK = 50
 _LONGEST = 2000
-_HIDDEN = ("judge", "stand_in", *JUDGE_SETTINGS)
+#: Said once for all in the methods, or of use only to machines.
+_HIDDEN = (
+    *("judge", "stand_in", *JUDGE_SETTINGS, "variant", "rubric_hash", "without", "repeats", "sd"),
+    *("tokens_in", "tokens_out", "price"),
+)
+_NAMES = {"values": "values of the repeats", "unread": "repeats that could not be read"}
 
 
 def detail_scripts(material: Material, keys: list[str]) -> dict[int, str]:
-    """By number of the chunk, scripts of {case key: [[run, k, metric, field, text], ...]}."""
+    """By number of the chunk, scripts of {case key: [[run, k, metric, field, text], ...]}.
+
+    Several things are a list instead of a text. What a judge saw stands beside each of its scores
+    in the ledger, and is shown once.
+    """
     numbers = {key: number for number, key in enumerate(keys)}
     chunks: dict[int, dict[str, list[list[Any]]]] = {}
     for entry in material.entries:
@@ -30,11 +40,17 @@ def detail_scripts(material: Material, keys: list[str]) -> dict[int, str]:
                 key = own.get(row.case_id)
                 if key is None or not row.detail:
                     continue
+                chunk = chunks.setdefault(numbers[key] // CHUNK, {})
                 for field, value in row.detail.items():
-                    if field not in _HIDDEN and value not in (None, "", [], {}):
-                        chunk = chunks.setdefault(numbers[key] // CHUNK, {})
-                        line = [entry.index, row.k, row.metric, field, as_text(value)]
-                        chunk.setdefault(key, []).append(line)
+                    if field in _HIDDEN or value in (None, "", [], {}):
+                        continue
+                    what = shown(value) if field == "differences" else as_text(value)
+                    what = hide(entry.run, what)
+                    metric = judge_of(row.metric) if field == "differences" else row.metric
+                    line = [entry.index, row.k, metric, _NAMES.get(field, field), what]
+                    lines = chunk.setdefault(key, [])
+                    if line not in lines:
+                        lines.append(line)
     return {
         number: script(f"MEDEBENCH_DETAILS_{number}", chunk)
         for number, chunk in sorted(chunks.items())
@@ -45,9 +61,24 @@ def key_id(material: Material, key: str) -> str:
     return material.places[key][1]
 
 
+def shown(value: Any) -> str | list[str]:
+    """A list of differences stays a list."""
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return [as_text(one) for one in value]
+    return as_text(value)
+
+
+def hide(run: Run, what: str | list[str]) -> str | list[str]:
+    if isinstance(what, str):
+        return without_folders(run, what)
+    return [without_folders(run, one) for one in what]
+
+
 def as_text(value: Any) -> str:
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         text = "; ".join(value)
+    elif isinstance(value, list) and all(isinstance(one, float) for one in value):
+        text = ", ".join(f"{one:.4g}" for one in value)
     elif isinstance(value, float):
         text = f"{value:.4g}"
     elif isinstance(value, str | int):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from medebench.report.collect import Material
 from medebench.report.formats import csv_text
-from medebench.report.statistics import Statistics
+from medebench.report.statistics import UNIT, Statistics, Summary
+
+Key = tuple[str, str, str, str]
 
 # fmt: off
-_ORGANS = (
-    "organ", "basis", "run", "control", "metric",
+_FINER = (
+    "basis", "run", "control", "metric",
     "mean", "low", "high", "cases", "scored", "total", "coverage",
 )
 _PAIRS = (
@@ -19,18 +23,34 @@ _PAIRS = (
 
 
 def organs_csv(material: Material, statistics: Statistics) -> str:
-    rows: list[list[object]] = [[*_ORGANS]]
+    found = {key: [key[3]] for key in statistics.organs}
+    return _finer(material, ["organ"], found, statistics.organs)
+
+
+def tasks_csv(material: Material, statistics: Statistics) -> str:
+    found = {key: key[3].split(UNIT, 1) for key in statistics.tasks}
+    return _finer(material, ["organ", "task"], found, statistics.tasks)
+
+
+def _finer(
+    material: Material,
+    heads: list[str],
+    names: Mapping[Key, list[str]],
+    summaries: Mapping[Key, Summary],
+) -> str:
+    rows: list[list[object]] = [[*heads, *_FINER]]
     control = {entry.name: entry.control for entry in material.entries}
     places = {entry.name: entry.index for entry in material.entries}
     columns = {score.name: place for place, score in enumerate(material.scores)}
     found = sorted(
-        statistics.organs.items(),
-        key=lambda item: (item[0][3], item[0][0], places[item[0][1]], columns[item[0][2]]),
+        summaries.items(),
+        key=lambda item: (names[item[0]], item[0][0], places[item[0][1]], columns[item[0][2]]),
     )
-    for (basis, run, metric, organ), summary in found:
+    for key, summary in found:
+        basis, run, metric, _ = key
         one, kind = summary.micro, "yes" if control[run] else "no"
         numbers = [one.mean, one.low, one.high, summary.n_cases, summary.scored, summary.total]
-        rows.append([organ, basis, run, kind, metric, *numbers, summary.coverage])
+        rows.append([*names[key], basis, run, kind, metric, *numbers, summary.coverage])
     return csv_text(rows)
 
 
@@ -45,5 +65,6 @@ def comparisons_csv(material: Material, statistics: Statistics) -> str:
     return csv_text(rows)
 
 
-def organ_names(statistics: Statistics, basis: str) -> list[str]:
-    return sorted({organ for one, _, _, organ in statistics.organs if one == basis})
+def row_names(summaries: Mapping[Key, Summary], basis: str) -> list[str]:
+    """The organs, or the tasks, that have a row in the table of this basis."""
+    return sorted({key[3] for key in summaries if key[0] == basis})

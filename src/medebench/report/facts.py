@@ -21,6 +21,7 @@ _LABELS = {
 _JUDGED = {
     "ea": ("EA", "editing accuracy: whether the instruction was carried out"),
     "vq": ("VQ", "visual quality: whether the result looks real"),
+    "context": ("Context", "contextual preservation as the judge sees it, a baseline only"),
 }
 #: What a judge may write beside its scores about how it was asked.
 JUDGE_SETTINGS = ("model", "rubric", "temperature")
@@ -42,6 +43,8 @@ class Score:
     dimension: str = ""
     judge: str = ""
     stand_in: bool = False
+    #: How often the judge was asked about each output.
+    repeats: int = 1
 
     def text(self, value: float | None, *, signed: bool = False) -> str:
         """The number as it is printed; an en dash where there is none."""
@@ -60,9 +63,11 @@ class Score:
 def describe(names: Iterable[str], details: Mapping[str, Mapping[str, object]]) -> list[Score]:
     """The scores of these names in the order of the table; `details` is one ledger entry each."""
     known = [_describe(name, details.get(name, {})) for name in names]
-    several = {d: len({s.judge for s in known if s.dimension == d}) > 1 for d in ("ea", "vq")}
+    several = {d: len({s.judge for s in known if s.dimension == d}) > 1 for d in _JUDGED}
     named = [
-        replace(s, label=f"{s.label}, {s.name[3:]}") if several.get(s.dimension) and s.judge else s
+        replace(s, label=f"{s.label}, {judge_of(s.name)}")
+        if several.get(s.dimension) and s.judge
+        else s
         for s in known
     ]
     return sorted(named, key=_place)
@@ -87,6 +92,31 @@ def dimensions(scores: Iterable[Score], headline: str) -> list[Score]:
     return usual or [s for s in given if s.better == "higher" and s.high <= 1][:3]
 
 
+def judge_of(metric: str) -> str:
+    """The judge in the name of its score.
+
+    >>> judge_of("ea_openai:gpt-4o+prompt")
+    'openai:gpt-4o+prompt'
+    """
+    return metric.partition("_")[2]
+
+
+def judge_text(detail: Mapping[str, object]) -> str:
+    """Who judged and how it was asked; the same for every score of one judge.
+
+    >>> judge_text({"judge": "openai:gpt-4o", "rubric": "description v1", "temperature": 0.0})
+    'openai:gpt-4o, rubric description v1, temperature 0.0'
+    """
+    without = detail.get("without")
+    refused = without if isinstance(without, list) else []
+    settings = [
+        f"{key} {'not accepted by the model' if key in refused else detail[key]}"
+        for key in JUDGE_SETTINGS
+        if detail.get(key) is not None
+    ]
+    return ", ".join([str(detail["judge"]), *settings]) if detail.get("judge") else ""
+
+
 def _place(score: Score) -> tuple[int, int, str]:
     names = list(_LABELS)
     first = {"ea": 0, "cp": 1, "vq": 2}.get(score.dimension, 3)
@@ -97,10 +127,11 @@ def _describe(name: str, detail: Mapping[str, object]) -> Score:
     kind, _, judge = name.partition("_")
     if kind in _JUDGED and judge:
         label, summary = _JUDGED[kind]
-        settings = [f"{key} {detail[key]}" for key in JUDGE_SETTINGS if detail.get(key) is not None]
-        full = ", ".join([str(detail.get("judge") or judge), *settings])
+        full = judge_text(detail) or judge
+        repeats = int(str(detail.get("repeats") or 1))
+        full += f", mean of {repeats} repeats" if repeats > 1 else ""
         stand_in = judge == "offline" or bool(detail.get("stand_in"))
-        return Score(name, label, summary, "higher", 0.0, 1.0, 3, kind, full, stand_in)
+        return Score(name, label, summary, "higher", 0.0, 1.0, 3, kind, full, stand_in, repeats)
     try:
         metric = METRICS.find(name)
     except InputError:

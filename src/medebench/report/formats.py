@@ -85,13 +85,24 @@ def markdown_table(table: HeadlineTable) -> str:
     return "\n".join([*lines, "", *(f"{_md_text(note)}\n" for note in notes)])
 
 
-def rich_table(table: HeadlineTable) -> Table:
+#: What the name of a run and one score take on a terminal.
+_NAME_WIDTH, _SCORE_WIDTH = 22, 16
+
+
+def rich_table(table: HeadlineTable, width: int | None = None) -> Table:
+    """The table for a terminal; where it is narrow, the last scores are left to the page."""
     from rich.table import Table
     from rich.text import Text
 
-    made = Table(caption=" ".join(table.notes), caption_justify="left", expand=False)
-    made.add_column("run", overflow="fold")
-    for score in table.columns:
+    fit = len(table.columns)
+    if width is not None:
+        fit = min(fit, max(1, (width - _NAME_WIDTH - 4) // _SCORE_WIDTH))
+    columns, notes = table.columns[:fit], list(table.notes)
+    if left := len(table.columns) - fit:
+        notes.append(f"{left} more scores do not fit here; they are on the page.")
+    made = Table(caption=" ".join(notes), caption_justify="left", expand=False)
+    made.add_column("run", overflow="fold", min_width=_NAME_WIDTH - 4)
+    for score in columns:
         star = " *" if score.stand_in else ""
         made.add_column(Text(score.label + star), justify="right", no_wrap=True)
     for kind, title in _GROUPS.items():
@@ -103,7 +114,7 @@ def rich_table(table: HeadlineTable) -> Table:
         made.add_row(Text(title, style="italic"))
         for row in rows:
             name = Text(row.name).append(f"\n{row.note}" if row.note else "", style="dim")
-            made.add_row(name, *(_rich_cell(table, row, score) for score in table.columns))
+            made.add_row(name, *(_rich_cell(table, row, score) for score in columns))
     return made
 
 

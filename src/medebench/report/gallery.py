@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from medebench.report.collect import NO_ORGAN, Material
+from medebench.report.collect import NO_ORGAN, NO_TASK, Material
 from medebench.report.views import CaseView, OutputView, Views
 
 DECIMALS = 4
@@ -40,7 +40,7 @@ def gallery_data(material: Material, views: Views) -> dict[str, Any]:
             [
                 key,
                 organs.number((case.organ if case else "") or NO_ORGAN),
-                tasks.number((case.task if case else "") or "no task named"),
+                tasks.number((case.task if case else "") or NO_TASK),
                 *texts,
                 view.previous,
                 view.reference,

@@ -6,7 +6,9 @@ import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from medebench.report.collect import Entry, Material
+from medebench.analysis import reliability
+from medebench.report.collect import Entry, Material, without_folders
+from medebench.report.facts import judge_of
 from medebench.report.tables import HeadlineTable
 
 
@@ -21,6 +23,8 @@ class RunFacts:
     versions: str
     outputs: int
     failed: int
+    #: "$1.23", or nothing where judging was free.
+    cost: str = ""
 
 
 def run_facts(material: Material) -> list[RunFacts]:
@@ -36,15 +40,22 @@ def _facts(entry: Entry) -> RunFacts:
         settings = f"{settings}, {info.outputs_per_case} outputs a case".lstrip(", ")
     return RunFacts(
         entry.name,
-        info.editor,
-        settings,
+        without_folders(entry.run, info.editor),
+        without_folders(entry.run, settings),
         f"{info.cases.name}, {entry.extent}",
         info.cases.fingerprint[:12],
         info.created[:10],
         ", ".join(f"{name} {version}" for name, version in info.versions.items()),
         sum(row.sha256 is not None for row in entry.outputs.values()),
         sum(row.sha256 is None for row in entry.outputs.values()),
+        dollars(entry.cost),
     )
+
+
+def dollars(amount: float) -> str:
+    if amount <= 0:
+        return ""
+    return "less than $0.01" if amount < 0.005 else f"${amount:,.2f}"
 
 
 def warnings_of(material: Material) -> list[str]:
@@ -83,6 +94,13 @@ def warnings_of(material: Material) -> list[str]:
     lost = [f"{name} {count}" for name, count in failed.items() if count]
     if lost:
         found.append(f"Outputs that could not be made, and count as missing: {', '.join(lost)}.")
+    unfinished = [
+        f"{entry.name} {entry.extent}"
+        for entry in material.entries
+        if len(entry.cases) < entry.run.info.cases.count
+    ]
+    if unfinished:
+        found.append(f"Runs that are not finished: {', '.join(unfinished)}.")
     return found
 
 
@@ -95,13 +113,35 @@ def judges(material: Material) -> list[tuple[str, str, bool]]:
     return [(judge, ", ".join(names), stand_in) for (judge, stand_in), names in found.items()]
 
 
+def repeats(material: Material) -> list[str]:
+    """How far a judge that was asked several times agrees with itself."""
+    found = []
+    for score in material.scores:
+        one = reliability(material.repeats.get(score.name, []))
+        if one is None:
+            continue
+        text = (
+            f"{score.label} ({judge_of(score.name)}): {one.values:,} judgements of "
+            f"{one.outputs:,} output{'' if one.outputs == 1 else 's'}; the repeats of an output "
+            f"have a standard deviation of {one.sd:.3f} on average"
+        )
+        text += (
+            "; ICC(1,1) is undefined" if one.icc is None else f"; ICC(1,1) {score.text(one.icc)}"
+        )
+        found.append(f"{text}.")
+    return found
+
+
 def reproduce(material: Material, table: HeadlineTable) -> str:
     """The command lines that lead from the runs to this page."""
     names = " ".join(shlex.quote(f"runs/{entry.name}") for entry in material.entries)
     own = [score.name for score in material.scores if not score.judge]
     lines = [f"medebench score {names} --metrics {','.join(own)}"] if own else []
-    for score in {s.name.partition("_")[2] for s in material.scores if s.judge}:
-        lines.append(f"medebench score {names} --judge {shlex.quote(score)}")
+    for judge, times in {(judge_of(s.name), s.repeats) for s in material.scores if s.judge}:
+        name, _, rubric = judge.partition("+")
+        asked = f" --rubric {shlex.quote(rubric)}" if rubric else ""
+        asked += f" --repeats {times}" if times > 1 else ""
+        lines.append(f"medebench score {names} --judge {shlex.quote(name)}{asked}")
     lead = "" if table.headline == "cp" else f" --headline {table.headline}"
     return "\n".join([*sorted(lines), f"medebench report {names}{lead} --out report"])
 

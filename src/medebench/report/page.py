@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import medebench
 from medebench.report.collect import Material
-from medebench.report.export import organ_names
-from medebench.report.facts import HEADLINES, STAND_IN
+from medebench.report.export import Key, row_names
+from medebench.report.facts import HEADLINES, STAND_IN, judge_of
 from medebench.report.figures import Drawing
 from medebench.report.formats import interval_text
-from medebench.report.methods import judges, reproduce, run_facts, warnings_of
+from medebench.report.methods import judges, repeats, reproduce, run_facts, warnings_of
 from medebench.report.palette import run_colours, variables
-from medebench.report.statistics import Statistics
+from medebench.report.statistics import UNIT, Statistics, Summary
 from medebench.report.tables import MARK, MARK_MEANING, HeadlineTable
 from medebench.report.words import finding
 
@@ -53,12 +53,14 @@ def render_page(
         warnings=warnings_of(material),
         runs=run_facts(material),
         judges=judges(material),
+        repeats=repeats(material),
         reproduce=reproduce(material, table),
         version=medebench.__version__,
         mark=MARK,
         mark_meaning=MARK_MEANING,
         stand_in=STAND_IN,
         interval=interval_text,
+        judge_of=judge_of,
         scripts=scripts,
         outputs=sum(len(entry.outputs) for entry in material.entries),
     )
@@ -89,19 +91,9 @@ def page_data(
             [s.name, s.label, s.better, s.decimals, s.stand_in, s.summary] for s in table.columns
         ],
         "basis": table.basis,
-        "organs": {basis: organ_names(statistics, basis) for basis in table.bases},
-        "byOrgan": {
-            basis: {
-                score.name: [
-                    [
-                        _organ_cell(statistics, basis, e.name, score.name, o)
-                        for e in material.entries
-                    ]
-                    for o in organ_names(statistics, basis)
-                ]
-                for score in table.columns
-            }
-            for basis in table.bases
+        "finer": {
+            "organs": _finer(material, statistics.organs, table),
+            "tasks": _finer(material, statistics.tasks, table),
         },
         "pairs": [
             {
@@ -126,10 +118,27 @@ def page_data(
     }
 
 
-def _organ_cell(
-    statistics: Statistics, basis: str, run: str, metric: str, organ: str
-) -> list[float | int | str | None] | None:
-    found = statistics.organs.get((basis, run, metric, organ))
+def _finer(
+    material: Material, summaries: Mapping[Key, Summary], table: HeadlineTable
+) -> dict[str, Any]:
+    """By basis, the names of the rows and for each score a grid of rows and runs."""
+    found = {}
+    for basis in table.bases:
+        names = row_names(summaries, basis)
+        found[basis] = {
+            "rows": [name.replace(UNIT, " · ") for name in names],
+            "cells": {
+                score.name: [
+                    [_cell(summaries.get((basis, e.name, score.name, n))) for e in material.entries]
+                    for n in names
+                ]
+                for score in table.columns
+            },
+        }
+    return found
+
+
+def _cell(found: Summary | None) -> list[float | int | str | None] | None:
     if found is None:
         return None
     one = found.micro

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import polars as pl
 
-from medebench.analysis import Comparison, compare_runs, coverage_text, holm, summarise
+from medebench.analysis import Comparison, compare_runs, coverage_text, summarise
+from medebench.analysis.clean import case_means, clean_scores
 from medebench.parallel import in_parallel
 from medebench.report.collect import Material
 
 MODELS = "models"
 CONTROLS = "against controls"
+#: Between organ and task in a key, where no name can hold it; the page shows a dot.
+UNIT = "\x1f"
 
 
 @dataclass(frozen=True)
@@ -43,13 +47,35 @@ class Summary:
 
 
 @dataclass(frozen=True)
+class Level:
+    """Runs on one score over the cases that all of them have scored: what a ranking is made of."""
+
+    cases: frozenset[str]
+    #: Whether these are simply all cases that each of them has scored.
+    whole: bool
+    micro: dict[str, Estimate]
+    macro: dict[str, Estimate]
+
+
+@dataclass(frozen=True)
 class Statistics:
     #: (basis, run, metric); basis is "own" or "shared"
     overall: dict[tuple[str, str, str], Summary]
     #: (basis, run, metric, organ)
     organs: dict[tuple[str, str, str, str], Summary]
+    #: (basis, run, metric, organ and task)
+    tasks: dict[tuple[str, str, str, str], Summary]
     #: (family, metric) -> pairs, corrected for the size of the family
     pairs: dict[tuple[str, str], list[Comparison]]
+    #: (basis, metric) -> the models that have a value
+    levels: dict[tuple[str, str], Level]
+    #: by basis: one row for each run, metric and case with a value
+    values: dict[str, pl.DataFrame]
+
+    def values_of(self, basis: str, run: str, metric: str) -> dict[str, float]:
+        """The value of every case that the run has scored."""
+        frame = self.values[basis].filter(pl.col("run") == run, pl.col("metric") == metric)
+        return dict(frame.select("case", "value").iter_rows())
 
     def against(self, metric: str, first: str, second: str) -> Comparison | None:
         """The comparison of two models, whichever way round it was made."""
@@ -64,17 +90,26 @@ def compute(material: Material, workers: int | None = None, *, finer: bool = Tru
     frame = material.frame
     shared = frame.filter(pl.col("case").is_in(list(material.shared)))
     bases = {"own": frame} | ({"shared": shared} if material.basis == "shared" else {})
-    overall, organs = {}, {}
+    overall, organs, tasks, levels, values = {}, {}, {}, {}, {}
+    models = [entry.name for entry in material.models]
     for basis, part in bases.items():
         for row in summarise(part).iter_rows(named=True):
             overall[basis, row["run"], row["metric"]] = _summary(row)
         by_organ = summarise(part, ("run", "metric", "organ")) if finer else pl.DataFrame()
         for row in by_organ.iter_rows(named=True):
             organs[basis, row["run"], row["metric"], row["organ"]] = _summary(row)
+        by_task = summarise(part, ("run", "metric", "organ", "task")) if finer else pl.DataFrame()
+        for row in by_task.iter_rows(named=True):
+            place = f"{row['organ']}{UNIT}{row['task']}"
+            tasks[basis, row["run"], row["metric"], place] = _summary(row)
+        values[basis] = case_means(clean_scores(part), ("run", "metric"))
+        for score in material.scores:
+            level = _level(part, values[basis], score.name, models, overall, basis)
+            levels[basis, score.name] = level
     names = [score.name for score in material.scores]
     found = dict(in_parallel(lambda name: (name, _compare(material, name, finer)), names, workers))
     pairs = {(family, name): p for name in names for family, p in found[name].items() if p}
-    return Statistics(overall, organs, pairs)
+    return Statistics(overall, organs, tasks, pairs, levels, values)
 
 
 def _summary(row: Mapping[str, Any]) -> Summary:
@@ -99,17 +134,43 @@ def _compare(material: Material, metric: str, finer: bool) -> dict[str, list[Com
         names = [name for name in names if name not in control]
     if len(names) < 2:
         return {}
-    pairs = compare_runs(frame, metric, names)
-    among = [p for p in pairs if p.run_a not in control and p.run_b not in control]
-    across = [p for p in pairs if (p.run_a in control) != (p.run_b in control)]
+    every = list(combinations(names, 2))
+    among = [pair for pair in every if not control & {*pair}]
+    across = [(a, b) for a, b in every if (a in control) != (b in control)]
     if not among and not across:
-        across = pairs  # nothing but controls: they are what there is to compare
-    return {MODELS: _corrected(among), CONTROLS: _corrected(across)}
+        across = every  # nothing but controls: they are what there is to compare
+    return {
+        family: compare_runs(frame, metric, pairs=pairs)
+        for family, pairs in ((MODELS, among), (CONTROLS, across))
+    }
 
 
-def _corrected(pairs: list[Comparison]) -> list[Comparison]:
-    adjusted = holm([1.0 if pair.p is None else pair.p for pair in pairs])
-    return [
-        replace(pair, p_holm=None if pair.p is None else p)
-        for pair, p in zip(pairs, adjusted, strict=True)
-    ]
+def _level(
+    frame: pl.DataFrame,
+    values: pl.DataFrame,
+    metric: str,
+    models: Sequence[str],
+    overall: Mapping[tuple[str, str, str], Summary],
+    basis: str,
+) -> Level:
+    """Models that have scored different cases are ranked over those that all have scored."""
+    rows = values.filter(pl.col("metric") == metric, pl.col("run").is_in(list(models)))
+    scored = {str(run): set(part["case"]) for (run,), part in rows.group_by("run")}
+    cases = frozenset(set.intersection(*scored.values())) if scored else frozenset()
+    if all(own == cases for own in scored.values()):
+        found = {name: overall[basis, name, metric] for name in models if name in scored}
+        whole = True
+    else:
+        whole = False
+        same = frame.filter(
+            pl.col("metric") == metric,
+            pl.col("run").is_in(list(scored)),
+            pl.col("case").is_in(list(cases)),
+        )
+        found = {row["run"]: _summary(row) for row in summarise(same).iter_rows(named=True)}
+    return Level(
+        cases,
+        whole,
+        {name: one.micro for name, one in found.items()},
+        {name: one.macro for name, one in found.items()},
+    )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from medebench.analysis import Comparison
 from medebench.report import formats
 from medebench.report.collect import Entry, Material, collect
 from medebench.report.facts import Score, order
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 MARK = "†"
 MARK_MEANING = (
     "significantly worse than the best model of the column (bold): paired sign-flip permutation "
-    "test over shared cases, p ≤ 0.05 after Holm's correction for all pairs of models"
+    "test over the cases that both have scored, p ≤ 0.05 after Holm's correction for all pairs of "
+    "models"
 )
 
 
@@ -36,6 +38,8 @@ class Cell:
     best_micro: bool = False
     best_macro: bool = False
     mark: str = ""
+    #: Over how many cases the test behind the mark was made.
+    tested: int | None = None
 
     def of(self, mean: str) -> Estimate:
         return self.micro if mean == "micro" else self.macro
@@ -75,6 +79,8 @@ class HeadlineTable:
     headline: str
     published: PublishedTable | None
     n_shared: int
+    #: (basis, metric) -> cases that all models have scored, where they have not scored the same
+    ranked: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def of(self, kind: str) -> list[Row]:
         return [row for row in self.rows if row.kind == kind]
@@ -91,11 +97,40 @@ class HeadlineTable:
         elif len({row.entry.cases for row in self.rows if row.entry}) > 1:
             found.append("The runs cover different cases and share none: do not compare rows.")
         if any(cell.mark for row in self.rows for cell in row.cells.values()):
-            found.append(f"{MARK} {MARK_MEANING}.")
+            found.append(f"{MARK} {MARK_MEANING}{self.tested()}.")
+        found.extend(self.rankings(self.basis))
         if any(score.stand_in for score in self.columns):
             found.append(f"{formats.stand_in_names(self.columns)}: {formats.STAND_IN}.")
         found.extend(self.gaps())
         return found
+
+    def rankings(self, basis: str) -> list[str]:
+        """Where the best is not the best of the printed means, because those are over other cases.
+
+        A run that scored only the easy cases must not win by that.
+        """
+        found: dict[int, list[str]] = {}
+        for score in self.columns:
+            if (basis, score.name) in self.ranked:
+                found.setdefault(self.ranked[basis, score.name], []).append(score.label)
+        return [
+            f"{', '.join(labels)}: the models have not scored the same cases; the best is by the "
+            f"mean over the {_cases(count)} that all have scored, not by the means shown."
+            if count
+            else f"{', '.join(labels)}: no best, because no case is scored for all models."
+            for count, labels in found.items()
+        ]
+
+    def tested(self) -> str:
+        """ " (cases: CP 8, EA 4 to 7)": how many cases the marks rest on."""
+        found = []
+        for score in self.columns:
+            cells = [row.cells.get((self.basis, score.name)) for row in self.rows]
+            counts = [cell.tested for cell in cells if cell and cell.tested is not None]
+            if counts:
+                low, high = min(counts), max(counts)
+                found.append(f"{score.label} {low if low == high else f'{low} to {high}'}")
+        return f" (cases tested: {', '.join(found)})" if found else ""
 
     def gaps(self) -> list[str]:
         """Where a mean is not over all outputs, and why."""
@@ -107,8 +142,8 @@ class HeadlineTable:
                     found.setdefault(f"{score.label}: {cell.coverage}", []).append(row.name)
         return [f"{text} – {', '.join(names)}." for text, names in found.items()]
 
-    def rich(self) -> Table:
-        return formats.rich_table(self)
+    def rich(self, width: int | None = None) -> Table:
+        return formats.rich_table(self, width)
 
     def csv(self) -> str:
         return formats.csv_table(self)
@@ -147,10 +182,14 @@ def make_table(
         for score in columns
         if (summary := statistics.overall.get((basis, entry.name, score.name)))
     }
+    ranked: dict[tuple[str, str], int] = {}
     for basis in bases:
         # Means over different cases have no best among them.
         if basis == "shared" or len({entry.cases for entry in material.models}) == 1:
             for score in columns:
+                level = statistics.levels[basis, score.name]
+                if score.better != "neither" and not level.whole:
+                    ranked[basis, score.name] = len(level.cases)
                 _honour(material, statistics, cells, basis, score)
     rows = [
         Row(
@@ -167,7 +206,14 @@ def make_table(
         table = table if beside else None
         rows.extend(beside)
     return HeadlineTable(
-        tuple(columns), tuple(rows), material.basis, bases, headline, table, len(material.shared)
+        tuple(columns),
+        tuple(rows),
+        material.basis,
+        bases,
+        headline,
+        table,
+        len(material.shared),
+        ranked,
     )
 
 
@@ -186,28 +232,37 @@ def _honour(
     names = [e.name for e in material.models if (e.name, basis, score.name) in cells]
     if score.better == "neither" or len(names) < 2:
         return
+    level = statistics.levels[basis, score.name]
     leaders = {
-        mean: best_of(score, {n: cells[n, basis, score.name].of(mean).mean for n in names})
-        for mean in ("micro", "macro")
+        "micro": best_of(score, {n: one.mean for n, one in level.micro.items()}),
+        "macro": best_of(score, {n: one.mean for n, one in level.macro.items()}),
     }
     for name in names:
-        cell = cells[name, basis, score.name]
         pairs = [statistics.against(score.name, name, leader) for leader in leaders["micro"]]
-        worse = name not in leaders["micro"] and any(
-            pair
-            and pair.significant()
-            and pair.difference is not None
-            and score.wins(
-                *((0.0, pair.difference) if pair.run_a == name else (pair.difference, 0.0))
-            )
+        worse = [
+            pair.n_cases
             for pair in pairs
-        )
+            if name not in leaders["micro"] and pair and _loses(score, pair, name)
+        ]
         cells[name, basis, score.name] = replace(
-            cell,
+            cells[name, basis, score.name],
             best_micro=name in leaders["micro"],
             best_macro=name in leaders["macro"],
             mark=MARK if worse else "",
+            tested=max(worse, default=None),
         )
+
+
+def _loses(score: Score, pair: Comparison, name: str) -> bool:
+    """Whether the run of this name is significantly the worse one of the pair."""
+    if pair.difference is None or not pair.significant():
+        return False
+    ahead = pair.difference if pair.run_a == name else -pair.difference
+    return score.wins(0.0, ahead)
+
+
+def _cases(count: int) -> str:
+    return f"{count:,} case{'' if count == 1 else 's'}"
 
 
 def best_of(score: Score, means: dict[str, float | None]) -> list[str]:

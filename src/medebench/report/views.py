@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from medebench.errors import MedebenchError
 from medebench.files import sha256
 from medebench.parallel import in_parallel
 from medebench.progress import Progress
-from medebench.report.collect import Material
+from medebench.report.collect import Material, without_folders
 from medebench.report.folder import Folder
 from medebench.report.pictures import Names, key_of, write_change, write_outline, write_views
 from medebench.runs.ledger import OutputRow
@@ -80,8 +80,11 @@ def draw_views(
     progress(0, len(work))
     results = in_parallel(lambda one: (one.key, *_Drawing(folder, one).run()), work, workers)
     for done, (key, view, found, learned) in enumerate(results, start=1):
-        cases[key] = view
-        outputs |= {(entry, key, k): output for (entry, k), output in found.items()}
+        run = material.entries[material.places[key][0]].run
+        cases[key] = replace(view, trouble=without_folders(run, view.trouble))
+        for (entry, k), output in found.items():
+            trouble = without_folders(material.entries[entry].run, output.trouble)
+            outputs[entry, key, k] = replace(output, trouble=trouble)
         facts |= learned
         for picture in (view.previous, view.reference):
             if picture:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from medebench.analysis import least_p
 from medebench.report.collect import Material
 from medebench.report.facts import STAND_IN, Score, dimensions
-from medebench.report.statistics import Estimate, Statistics
+from medebench.report.statistics import MODELS, Estimate, Statistics
 from medebench.report.tables import best_of
 
 #: Where a control beats models by its very nature, which is no news.
@@ -62,18 +63,27 @@ def _extent(material: Material) -> str:
 
 
 def _leader(material: Material, statistics: Statistics, score: Score) -> str:
-    means = {e.name: _mean(material, statistics, e.name, score) for e in material.models}
-    known = {name: one for name, one in means.items() if one.mean is not None}
+    level = statistics.levels[material.basis, score.name]
+    known = [
+        e.name
+        for e in material.models
+        if _mean(material, statistics, e.name, score).mean is not None
+    ]
     if not known:
         return f"No model has a {score.label} score."
-    leaders = best_of(score, {name: one.mean for name, one in known.items()})
-    value = _value(score, known[leaders[0]])
     if len(material.models) == 1:
-        return f"{leaders[0]} scores {value} on {score.label}."
+        value = _value(score, _mean(material, statistics, known[0], score))
+        return f"{known[0]} scores {value} on {score.label}."
     if not material.shared:
         return ""
+    if not level.cases:
+        return f"{score.label}: no case is scored for all models, so none is called the best."
+    named = len(material.shared) if level.whole else len(level.cases)
+    basis = "" if level.whole else f" over the {_count(named, 'case')} that all have scored"
+    leaders = best_of(score, {name: one.mean for name, one in level.micro.items()})
+    value = _value(score, level.micro[leaders[0]])
     if len(leaders) > 1:
-        return f"{_join(leaders)} share the best {score.label}, {value}."
+        return f"{_join(leaders)} share the best {score.label}{basis}, {value}."
     [leader] = leaders
     others = [name for name in known if name != leader]
     if not others:
@@ -82,17 +92,34 @@ def _leader(material: Material, statistics: Statistics, score: Score) -> str:
     sees = next(e.sees for e in material.models if e.name == leader)
     # An advantage that the others do not have belongs into the same sentence.
     who = f"{leader}, which {sees}," if sees else leader
-    start = f"{who} has the best {score.label}, {value}"
+    start = f"{who} has the best {score.label}{basis}, {value}"
+    tested = _tested(statistics, score, leader, others, named)
     if not behind:
         whom = others[0] if len(others) == 1 else f"any of the {len(others)} others"
-        return f"{start}, but not significantly better than {whom}."
+        return f"{start}, but not significantly better than {whom}{tested}."
     if len(behind) == len(others):
         whom = others[0] if len(others) == 1 else f"all {len(others)} others"
-        return f"{start}, significantly better than {whom}."
+        return f"{start}, significantly better than {whom}{tested}."
     rest = [name for name in others if name not in behind]
     whom = _join(behind) if len(behind) <= 3 else f"{len(behind)} of the {len(others)} others"
     tied = f"; {_join(rest)} cannot be told apart from it" if len(rest) <= 3 else ""
-    return f"{start}, significantly better than {whom}{tied}."
+    return f"{start}, significantly better than {whom}{tied}{tested}."
+
+
+def _tested(
+    statistics: Statistics, score: Score, leader: str, others: Sequence[str], named: int
+) -> str:
+    """Over how many cases the pairs were tested, where that is not the number just named."""
+    pairs = [statistics.against(score.name, leader, name) for name in others]
+    counts = sorted({pair.n_cases for pair in pairs if pair})
+    if not counts or counts == [named]:
+        return ""
+    many = _count(counts[-1], "case")
+    if len(counts) > 1:
+        return f" (tested in pairs over the {counts[0]:,} to {many} that each two have scored)"
+    return (
+        f" (tested over the {many} that {'both' if len(others) == 1 else 'each two'} have scored)"
+    )
 
 
 def _significant(statistics: Statistics, score: Score, leader: str, other: str) -> bool:
@@ -105,40 +132,46 @@ def _significant(statistics: Statistics, score: Score, leader: str, other: str) 
 
 def _power(material: Material, statistics: Statistics, leads: Sequence[Score]) -> list[str]:
     """Say so when no difference, however large, could have come out significant."""
-    for score in leads:
-        pairs = statistics.pairs.get(("models", score.name), [])
-        if pairs and all(least_p(p.n_clusters) * len(pairs) > 0.05 for p in pairs):
-            few = max(pair.n_clusters for pair in pairs)
-            return [
-                f"With {_count(few, 'source image')} and {_count(len(pairs), 'pair')} of models no "
-                "difference can reach significance after correction; more cases are needed."
-            ]
-    return []
-
-
-def least_p(clusters: int) -> float:
-    """The smallest p a two-sided sign-flip test can give."""
-    return min(1.0, 2.0 ** (1 - clusters))
+    found = {s.label: statistics.pairs.get((MODELS, s.name), []) for s in leads}
+    found = {label: pairs for label, pairs in found.items() if pairs}
+    weak = {
+        label: pairs
+        for label, pairs in found.items()
+        if all(least_p(pair.n_clusters) * len(pairs) > 0.05 for pair in pairs)
+    }
+    if not weak:
+        return []
+    few = max(pair.n_clusters for pairs in weak.values() for pair in pairs)
+    many = max(map(len, weak.values()))
+    where = "" if len(weak) == len(found) else f" in {_join(list(weak))}"
+    return [
+        f"With {_count(few, 'source image')} and {_count(many, 'pair')} of models no "
+        f"difference{where} can reach significance after correction; more cases are needed."
+    ]
 
 
 def _beaten(material: Material, statistics: Statistics, leads: Sequence[Score]) -> list[str]:
     """Controls that score higher than every model: a warning about the score, or the models."""
     found: dict[tuple[str, ...], list[str]] = {}
+    if not material.shared:
+        return []
     for score in leads:
-        means = {e.name: _mean(material, statistics, e.name, score).mean for e in material.entries}
-        best = best_of(score, {e.name: means[e.name] for e in material.models})
-        top = means[best[0]] if best else None
-        if top is None or not material.shared:
-            continue
-        over = tuple(
-            e.name
-            for e in material.controls
-            if score.dimension not in _EXPECTED.get(e.run.info.editor, ())
-            and (mean := means[e.name]) is not None
-            and score.wins(mean, top)
-        )
-        if over:
-            found.setdefault(over, []).append(score.label)
+        level = statistics.levels[material.basis, score.name]
+        models = [statistics.values_of(material.basis, name, score.name) for name in level.micro]
+        over: dict[str, str] = {}
+        for entry in material.controls:
+            own = statistics.values_of(material.basis, entry.name, score.name)
+            expected = score.dimension in _EXPECTED.get(entry.run.info.editor, ())
+            cases = level.cases & own.keys()
+            if cases and not expected:
+                mean = _average(own, cases)
+                if all(score.wins(mean, _average(model, cases)) for model in models):
+                    whole = level.whole and cases == level.cases == own.keys()
+                    count = _count(len(cases), "case")
+                    over[entry.name] = "" if whole else f" (over the {count} that all have scored)"
+        for where in dict.fromkeys(over.values()):
+            who = tuple(name for name, one in over.items() if one == where)
+            found.setdefault(who, []).append(score.label + where)
     return [
         (f"The control {who[0]} scores" if len(who) == 1 else f"The controls {_join(who)} score")
         + f" higher on {_join(labels)} than every model: read that with care."
@@ -152,13 +185,25 @@ def _scale(material: Material, statistics: Statistics, leads: Sequence[Score]) -
     for entry in material.controls:
         if entry.run.info.editor in words:
             values = [
-                f"{score.label} {score.text(mean)}"
+                f"{score.label} {score.text(mean)}{_other(material, statistics, entry.name, score)}"
                 for score in leads
                 if (mean := _mean(material, statistics, entry.name, score).mean) is not None
             ]
             if values:
                 found.append(f"{words[entry.run.info.editor]} gives {_join(values)}")
     return [f"For scale: {'; '.join(found)}."] if found else []
+
+
+def _other(material: Material, statistics: Statistics, control: str, score: Score) -> str:
+    """Says so where a control's mean is over other cases than those the models are ranked by."""
+    own = statistics.values_of(material.basis, control, score.name).keys()
+    level = statistics.levels[material.basis, score.name]
+    same = not level.micro or own == level.cases
+    return "" if same else f" (over the {_count(len(own), 'case')} it has scored)"
+
+
+def _average(values: Mapping[str, float], cases: Collection[str]) -> float:
+    return sum(values[case] for case in sorted(cases)) / len(cases)
 
 
 def _inflation(material: Material, statistics: Statistics) -> list[str]:

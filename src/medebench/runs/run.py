@@ -135,8 +135,10 @@ class Run:
         """Rows for outputs that were asked for but are not there yet: they count as missing."""
         if self.info.adopted_from is not None:
             return []
-        scores = {row.metric for row in ledger.scores()}
-        made = ledger.outputs()
+        scores, made = set(), set(ledger.outputs())
+        for row in ledger.scores():
+            scores.add(row.metric)
+            made.add((row.case_id, row.k))
         return [
             (case.organ, case.task, case.case_id, k, name, None, "not made yet", case.source)
             for case in ledger.cases().values()

@@ -72,14 +72,20 @@ MB.caseView = (() => {
         picture.output.trouble ? el("small", { class: "trouble", text: picture.output.trouble }) : null),
       ...store.scores.map((score) => scoreCell(picture, score))))));
 
+  const saidLine = ([run, k, metric, field, what]) => {
+    const score = store.byName.get(metric);
+    const words = `${store.runs[run].name}${k ? `, output ${k + 1}` : ""}, ${score ? score.label : metric}, ${field.replaceAll("_", " ")}: `;
+    if (!Array.isArray(what)) return [el("p", { dir: "auto" }, el("b", { text: words }), what)];
+    return [el("p", {}, el("b", { text: words })), el("ul", {}, ...what.map((text) => el("li", { dir: "auto", text })))];
+  };
+
   const said = (one) => {
     const box = $("case-details");
     box.hidden = !store.hasDetails.has(store.chunkOf(one));
     MB.fill($("case-said"));
     const load = () => store.details(one).then((lines) => {
       if (shown !== one) return;
-      MB.fill($("case-said"), ...(lines.length ? lines.map(([run, k, metric, field, text]) => el("p", { dir: "auto" },
-        el("b", { text: `${store.runs[run].name}${k ? `, output ${k + 1}` : ""}, ${metric}, ${field.replaceAll("_", " ")}: ` }), text)) : [el("p", { text: "Nothing about this case." })]));
+      MB.fill($("case-said"), ...(lines.length ? lines.flatMap(saidLine) : [el("p", { text: "Nothing about this case." })]));
     });
     box.ontoggle = () => box.open && load();
     if (box.open) load();

@@ -63,6 +63,11 @@
     organBasis.value = data.basis;
     organBasis.addEventListener("change", () => showOrgans());
   }
+  const finer = () => document.querySelector('input[name="finer"]:checked');
+  for (const input of document.querySelectorAll('input[name="finer"]')) {
+    input.checked = input.value === "organs"; // a reload may have kept the other
+    input.addEventListener("change", () => showOrgans());
+  }
   const rgb = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
   const luminance = (colour) => {
     const [r, g, b] = colour.map((c) => ((c / 255) <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
@@ -83,7 +88,9 @@
   const showOrgans = () => {
     const score = byName.get(organScore.value);
     const basis = organBasis ? organBasis.value : data.basis;
-    const grid = data.byOrgan[basis][score.name];
+    const tasks = finer().value === "tasks";
+    const { rows, cells } = data.finer[finer().value][basis];
+    const grid = cells[score.name];
     const known = grid.flat().filter((cell) => cell && cell[0] !== null).map((cell) => cell[0]);
     const low = Math.min(...known);
     const high = Math.max(...known);
@@ -96,9 +103,9 @@
         MB.number(score, one[0]), el("small", { text: String(one[3]) }));
     };
     MB.fill(MB.$("organ-table"),
-      el("thead", {}, el("tr", {}, el("th", { scope: "col", text: "Organ" }),
+      el("thead", {}, el("tr", {}, el("th", { scope: "col", text: tasks ? "Organ · Task" : "Organ" }),
         ...runs.map((run) => el("th", { scope: "col", class: "heat" }, named(run))))),
-      el("tbody", {}, ...data.organs[basis].map((organ, i) => el("tr", {}, el("th", { scope: "row", text: organ }),
+      el("tbody", {}, ...rows.map((organ, i) => el("tr", {}, el("th", { scope: "row", text: organ }),
         ...grid[i].map((one, j) => cell(one, runs[j], organ))))));
     const stops = [0, 0.25, 0.5, 0.75, 1].map((t) => paint(t)[0]).join(", ");
     MB.fill(MB.$("organ-scale"), known.length ? MB.number(score, low) : "", el("i", { "--ramp": `linear-gradient(90deg, ${stops})` }),
