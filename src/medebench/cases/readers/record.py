@@ -76,10 +76,10 @@ def build_set(
             values = _normalise(record)
             label = _case_id(values)
             # Some file systems take upper and lower case, or accents put together, for equal.
-            name = unicodedata.normalize("NFC", label).casefold()
-            if name in seen:
+            folded = unicodedata.normalize("NFC", label).casefold()
+            if folded in seen:
                 raise _Bad("duplicate-id", "id", "is used by an earlier record as well")
-            seen.add(name)
+            seen.add(folded)
             cases.append(_case(label, values, root, folders or {}))
         except _Bad as bad:
             problems.append(Problem(bad.code, label, bad.field, bad.message))
