@@ -156,6 +156,18 @@ class Adapter(ABC):
         """SDKs insist on a key even where the server does not."""
         return self._key.reveal() if self._key is not None else placeholder
 
+    def connection(self) -> dict[str, Any]:
+        """What the SDKs of OpenAI and Anthropic, which are made alike, are opened with."""
+        return {
+            "api_key": self.key_or("none"),
+            "base_url": self.endpoint.url,
+            "max_retries": 0,
+            "timeout": None,
+            "default_headers": self.endpoint.headers(),
+            "default_query": self.endpoint.parameters(),
+            "http_client": self._module.DefaultAsyncHttpxClient(**self.transport()),
+        }
+
     def transport(self) -> dict[str, Any]:
         """Redirects are not followed, since the key would go along; a proxy is for far hosts."""
         given: dict[str, Any] = {"follow_redirects": False, "timeout": None}

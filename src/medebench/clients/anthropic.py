@@ -25,15 +25,7 @@ class AnthropicClient(Adapter):
     unknown: ClassVar[frozenset[str]] = frozenset({"seed"})
 
     def _open(self) -> Any:
-        return self._module.AsyncAnthropic(
-            api_key=self.key_or("none"),
-            base_url=self.endpoint.url,
-            max_retries=0,
-            timeout=None,
-            default_headers=self.endpoint.headers(),
-            default_query=self.endpoint.parameters(),
-            http_client=self._module.DefaultAsyncHttpxClient(**self.transport()),
-        )
+        return self._module.AsyncAnthropic(**self.connection())
 
     async def _shut(self, sdk: Any) -> None:
         await sdk.close()

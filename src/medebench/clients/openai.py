@@ -17,15 +17,7 @@ class OpenAIClient(Adapter):
     package: ClassVar[str] = "openai"
 
     def _open(self) -> Any:
-        return self._module.AsyncOpenAI(
-            api_key=self.key_or("none"),
-            base_url=self.endpoint.url,
-            max_retries=0,
-            timeout=None,
-            default_headers=self.endpoint.headers(),
-            default_query=self.endpoint.parameters(),
-            http_client=self._module.DefaultAsyncHttpxClient(**self.transport()),
-        )
+        return self._module.AsyncOpenAI(**self.connection())
 
     async def _shut(self, sdk: Any) -> None:
         await sdk.close()

@@ -5,7 +5,6 @@ The words are in `rubrics/*.yaml`; a user's own file has the same fields, or `ex
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import re
@@ -16,13 +15,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from medebench.cases.case import Case, id_problem
 from medebench.errors import InputError
 from medebench.judge.parsing.labels import KEYS
 from medebench.metrics.base import Undefined
+from medebench.yamlfile import parse_fields, read_text
 
 Score = Literal["ea", "vq", "context"]
 Role = Literal["previous", "reference", "output"]
@@ -243,7 +242,7 @@ def load_rubric(name_or_path: str | Path = DEFAULT) -> Rubric:
 
 def _content(name: str, where: str, seen: tuple[str, ...]) -> dict[str, Any]:
     """The fields of a rubric file on top of those of the built-in one that it extends."""
-    fields = _yaml(where, _read(name, where))
+    fields = parse_fields(where, _read(name, where), "'name:', 'version:' and 'step1:'")
     base = fields.pop("extends", None)
     if base is None:
         return fields
@@ -260,29 +259,7 @@ def _read(name: str, where: str) -> str:
     if name in builtin_rubrics():
         file = resources.files("medebench.judge") / "rubrics" / f"{name}.yaml"
         return file.read_text("utf-8")
-    path = Path(where)
-    if not path.is_file():
-        names = builtin_rubrics()
-        close = difflib.get_close_matches(name, names, 1)
-        hint = f"did you mean '{close[0]}'?" if close else f"built-in: {', '.join(names)}"
-        raise InputError(f"{path}: no such rubric; {hint}")
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read as UTF-8 text ({error})") from None
-
-
-def _yaml(where: str, text: str) -> dict[str, Any]:
-    try:
-        value = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or type(error).__name__
-        raise InputError(f"{where}{place}: not YAML ({problem})") from None
-    if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
-        raise InputError(f"{where}: expected fields such as 'name:', 'version:' and 'step1:'")
-    return value
+    return read_text(Path(where), "rubric", builtin_rubrics())
 
 
 def _first(error: ValidationError) -> str:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from medebench.cases.case import id_problem
 from medebench.errors import InputError
+from medebench.yamlfile import parse_fields, read_text
 
 
 class _Part(BaseModel):
@@ -116,34 +115,15 @@ def load_plan(plan: str, out: Path | None = None) -> Plan:
         text = (resources.files("medebench.plan") / "builtin" / f"{plan}.yaml").read_text("utf-8")
         where, folder, name = f"built-in plan {plan}", Path.cwd(), plan
     else:
-        text, where, folder, name = _read(path), str(path), path.absolute().parent, path.stem
+        text = read_text(path, "plan", builtin_plans())
+        where, folder, name = str(path), path.absolute().parent, path.stem
     model = _check(where, text)
     target = out if out is not None else folder / (model.out or f"medebench-{name}")
     return Plan(name, model, target.expanduser().absolute(), folder)
 
 
-def _read(path: Path) -> str:
-    if not path.is_file():
-        names = builtin_plans()
-        close = difflib.get_close_matches(str(path), names, 1)
-        hint = f"did you mean '{close[0]}'?" if close else f"built-in plans: {', '.join(names)}"
-        raise InputError(f"{path}: no such plan; {hint}")
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read as UTF-8 text ({error})") from None
-
-
 def _check(where: str, text: str) -> PlanModel:
-    try:
-        value = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or type(error).__name__
-        raise InputError(f"{where}{place}: not YAML ({problem})") from None
-    if not isinstance(value, dict):
-        raise InputError(f"{where}: expected fields such as 'cases:' and 'editors:'")
+    value = parse_fields(where, text, "'cases:' and 'editors:'")
     try:
         model = PlanModel.model_validate(value)
     except ValidationError as error:
