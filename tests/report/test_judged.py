@@ -59,7 +59,7 @@ def test_the_page_says_who_judged_and_what_it_cost(small_set: mb.CaseSet, tmp_pa
     assert [score.label for score in report.table.columns] == ["EA", "VQ", "Context"]
     found = reliability([[0.8, 0.6], [0.3, 0.3], [0.9, 1.0]])
     assert found is not None and found.icc is not None
-    assert f"standard deviation of {found.sd:.3f} on average; ICC(1,1) {found.icc:.3f}." in page
+    assert f"standard error of {found.se:.3f}; ICC(1,1) {found.icc:.3f}." in page
     assert not any("different judges" in text for text in warnings_of(collect([run])))
 
 

@@ -151,6 +151,21 @@ def test_one_changed_pixel_costs_one_call(run):
         assert len(server.calls) == 9 + 8 * 2
 
 
+def test_fresh_asks_again_and_replaces(run):
+    with Opinionated() as server:
+        mb.score(run, [], judge_at(server))
+        server.answer = lambda call: json.dumps(
+            {"differences": [], "editing_accuracy": {"score": 1}, "visual_quality": {"score": 1}}
+        )
+        mb.score(run, [], judge_at(server))
+        assert len(server.calls) == 8
+        mb.score(run, [], judge_at(server), limits=JudgeLimits(fresh=True))
+        assert len(server.calls) == 16
+        assert {row["value"] for row in values(run).values()} == {0.1}
+        mb.score(run, [], judge_at(server))
+        assert len(server.calls) == 16
+
+
 def test_answers_are_shared_by_runs(run, small_set, tmp_path):
     other = mb.edit(small_set, "noise", tmp_path / "other", outputs=2)
     with Opinionated() as server:

@@ -17,6 +17,8 @@ class Reliability:
     values: int
     #: Mean over the outputs of the standard deviation of their values (n - 1 in the denominator).
     sd: float
+    #: Mean over the outputs of the standard error of the mean of their values: sd / sqrt(n).
+    se: float
     #: ICC(1,1); None with fewer than two outputs, or where all values are the same.
     icc: float | None
 
@@ -48,12 +50,14 @@ def reliability(repeats: Sequence[Sequence[float]]) -> Reliability | None:
     sizes = np.array([len(one) for one in groups], dtype=np.float64)
     total, m = float(sizes.sum()), len(groups)
     sd = float(np.mean([one.std(ddof=1) for one in groups]))
+    se = float(np.mean([one.std(ddof=1) / np.sqrt(len(one)) for one in groups]))
     if m < 2:
-        return Reliability(m, int(total), sd, None)
+        return Reliability(m, int(total), sd, se, None)
     means = np.array([one.mean() for one in groups])
     grand = float((sizes * means).sum() / total)
     between = float((sizes * (means - grand) ** 2).sum()) / (m - 1)
     within = float(sum(((one - one.mean()) ** 2).sum() for one in groups)) / (total - m)
     usual = (total - float((sizes**2).sum()) / total) / (m - 1)
     bottom = between + (usual - 1) * within
-    return Reliability(m, int(total), sd, (between - within) / bottom if bottom > 1e-18 else None)
+    icc = (between - within) / bottom if bottom > 1e-18 else None
+    return Reliability(m, int(total), sd, se, icc)

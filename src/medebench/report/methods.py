@@ -123,7 +123,8 @@ def repeats(material: Material) -> list[str]:
         text = (
             f"{score.label} ({judge_of(score.name)}): {one.values:,} judgements of "
             f"{one.outputs:,} output{'' if one.outputs == 1 else 's'}; the repeats of an output "
-            f"have a standard deviation of {one.sd:.3f} on average"
+            f"have a standard deviation of {one.sd:.3f} on average, their mean a standard error of "
+            f"{one.se:.3f}"
         )
         text += (
             "; ICC(1,1) is undefined" if one.icc is None else f"; ICC(1,1) {score.text(one.icc)}"

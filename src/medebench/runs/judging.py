@@ -62,7 +62,7 @@ def judge_outputs(
     progress: Progress = silent,
 ) -> None:
     """Ask `judge` about every output that lacks its scores; each ends in a score or a reason."""
-    wanted = _wanted(judge)
+    wanted = _wanted(judge, limits)
     work = plan_work(runs, ledgers, wanted, retry_failed)
     total = sum(len(one.outputs) for one in work)
     done, troubles = 0, Counter[str]()
@@ -119,7 +119,7 @@ def estimate_judging(
     """Calls, tokens and money that judging would take; no call is made, nothing is written."""
     ledgers = [run.ledger() for run in runs]
     try:
-        wanted = _wanted(judge)
+        wanted = _wanted(judge, limits)
         work = plan_work(runs, ledgers, wanted, retry_failed)
 
         def asks() -> Iterator[Ask]:
@@ -140,8 +140,9 @@ def estimate_judging(
             ledger.close()
 
 
-def _wanted(judge: ModelJudge) -> Wanted:
-    return dict.fromkeys(judge.scores, judge.variant)
+def _wanted(judge: ModelJudge, limits: JudgeLimits) -> Wanted:
+    """With `fresh`, scores that are there do not count: no ledger holds that variant."""
+    return dict.fromkeys(judge.scores, "fresh" if limits.fresh else judge.variant)
 
 
 def _caller(judge: ModelJudge, limits: JudgeLimits) -> Caller:
