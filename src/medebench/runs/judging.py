@@ -64,31 +64,30 @@ def judge_outputs(
     """Ask `judge` about every output that lacks its scores; each ends in a score or a reason."""
     wanted = _wanted(judge, limits)
     work = plan_work(runs, ledgers, wanted, retry_failed)
-    total = sum(len(one.outputs) for one in work)
+    open_ones = (one for group in work for one in group.outputs)
+    total = sum(bool(one.missing(wanted, one.row.sha256)) for one in open_ones)
     done, troubles = 0, Counter[str]()
 
-    def write(opened: Opened, rows: list[ScoreRow]) -> None:
-        ledgers[opened.output.run].write(*opened.replaced(), *rows)
+    def settle(opened: Opened, rows: list[ScoreRow]) -> None:
+        nonlocal done
+        if rows:
+            ledgers[opened.output.run].write(*opened.replaced(), *rows)
+        done += 1
+        progress(done, max(done, total))
 
     def items() -> Iterator[_Item]:
-        nonlocal done
         for one in work:
-            done += len(one.outputs)
             shown: dict[str, Image | None] = {}
             for opened in open_outputs(one, wanted):
-                done -= 1
                 try:
                     pictures = _show(opened, judge, shown)
                 except (Undefined, ImageError) as error:
-                    write(opened, _reasons(opened, judge, str(error)))
-                    done += 1
+                    settle(opened, _reasons(opened, judge, str(error)))
                     continue
                 if pictures is None:
-                    write(opened, opened.without_picture())
-                    done += 1
-                    continue
-                yield _Item(opened, pictures, time.perf_counter())
-            progress(done, total)
+                    settle(opened, opened.without_picture())
+                else:
+                    yield _Item(opened, pictures, time.perf_counter())
 
     with _caller(judge, limits) as caller:
 
@@ -97,14 +96,13 @@ def judge_outputs(
 
         progress(0, total)
         for item, result in caller.run(assess, items()):
-            done += 1
             if isinstance(result, Judgement):
-                write(item.opened, _rows(item, judge, result))
+                settle(item.opened, _rows(item, judge, result))
             elif result.kind in NOT_ASKED:
                 troubles[result.reason] += 1
+                settle(item.opened, [])
             else:
-                write(item.opened, _reasons(item.opened, judge, _failed(result)))
-            progress(done, total)
+                settle(item.opened, _reasons(item.opened, judge, _failed(result)))
     if troubles:
         why, _ = troubles.most_common(1)[0]
         raise JudgeStoppedError(
