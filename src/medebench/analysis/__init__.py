@@ -9,15 +9,18 @@ from medebench.analysis.aggregate import coverage_text, summarise
 from medebench.analysis.bootstrap import Interval, cluster_interval, macro_interval
 from medebench.analysis.clean import clean_scores
 from medebench.analysis.compare import Comparison, compare_runs
+from medebench.analysis.correlation import Correlation, cluster_spearman
 from medebench.analysis.reliability import Reliability, reliability
 from medebench.analysis.signflip import holm, least_p, sign_flip_test
 
 __all__ = [
     "Comparison",
+    "Correlation",
     "Interval",
     "Reliability",
     "clean_scores",
     "cluster_interval",
+    "cluster_spearman",
     "compare_runs",
     "coverage_text",
     "holm",

@@ -17,17 +17,11 @@ from numpy.typing import NDArray
 from medebench.cases.image import Picture
 from medebench.cases.opened import OpenCase
 from medebench.judge.base import Verdict
+from medebench.metrics.colour import Floats, dot, lengths, small_mask, soft_lab, squares
+from medebench.metrics.intended import MIN_INTENDED
 
-#: Width to which pictures are reduced for the comparison of colours.
-COMPARED_WIDTH = 256
-#: Blur before comparing, as a share of the width: before/after photographs never match exactly.
-TOLERANCE = 0.02
 #: A mean colour difference (CIE76) that is plain to see; it divides VQ by e.
 PLAIN_DIFFERENCE = 10.0
-#: Below this mean difference inside the ROI there is no intended change to measure.
-MIN_INTENDED = 1.0
-
-Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -54,7 +48,7 @@ class OfflineJudge:
             return {name: Verdict(None, why) for name in self.scores}
         seen = case.memo.get("offline") or _look(case)
         case.memo["offline"] = seen
-        made = _colours(output, case.data_range).reshape(-1, 3)
+        made = soft_lab(output, case.data_range).reshape(-1, 3)
         stray = _stray(made, seen)
         return {
             "ea_offline": _accuracy(made, seen, stray),
@@ -63,12 +57,11 @@ class OfflineJudge:
 
 
 def _look(case: OpenCase) -> _Seen:
-    colours = _colours(case.previous, case.data_range)
-    height, width = colours.shape[:2]
-    roi = cv2.resize(case.roi.astype(np.uint8), (width, height), interpolation=cv2.INTER_AREA)
-    inside, outside = np.flatnonzero(roi), np.flatnonzero(roi == 0)
+    colours = soft_lab(case.previous, case.data_range)
+    roi = small_mask(case.roi, colours)
+    inside, outside = np.flatnonzero(roi), np.flatnonzero(~roi)
     previous = colours.reshape(-1, 3)
-    reference = _colours(case.reference, case.data_range).reshape(-1, 3)
+    reference = soft_lab(case.reference, case.data_range).reshape(-1, 3)
     return _Seen(
         inside,
         outside,
@@ -86,11 +79,11 @@ def _accuracy(made: Floats, seen: _Seen, stray: Floats) -> Verdict:
     """
     if not seen.inside.size:
         return Verdict(None, "the ROI is empty")
-    if float(np.sqrt(_squares(seen.intended)).mean()) < MIN_INTENDED:
+    if float(lengths(seen.intended).mean()) < MIN_INTENDED:
         return Verdict(None, "reference and previous are alike inside the ROI")
     change = made[seen.inside] - seen.previous_inside
-    overlap = _dot(change, seen.intended)
-    size = _dot(change, change) + _dot(seen.intended, seen.intended) + _dot(stray, stray)
+    overlap = dot(change, seen.intended)
+    size = dot(change, change) + dot(seen.intended, seen.intended) + dot(stray, stray)
     value = min(1.0, max(0.0, 2 * overlap / size))
     return Verdict(value, detail={"stray": _round(_mean(stray))})
 
@@ -108,32 +101,12 @@ def _stray(made: Floats, seen: _Seen) -> Floats:
     The nearer of the two counts: real references differ from their input outside the ROI as well.
     """
     output = made[seen.outside]
-    nearer = np.minimum(*(_squares(output - known) for known in seen.known_outside))
+    nearer = np.minimum(*(squares(output - known) for known in seen.known_outside))
     return np.asarray(np.sqrt(nearer), np.float32)
-
-
-def _squares(rows: Floats) -> Floats:
-    first, second, third = rows[:, 0], rows[:, 1], rows[:, 2]
-    return np.asarray(first * first + second * second + third * third, np.float32)
-
-
-def _dot(first: Floats, second: Floats) -> float:
-    return float((first * second).sum(dtype=np.float64))
 
 
 def _mean(values: Floats) -> float:
     return float(values.mean()) if values.size else 0.0
-
-
-def _colours(picture: Picture, data_range: int) -> Floats:
-    """CIE Lab, small and softened."""
-    height, width = picture.shape[:2]
-    scaled: NDArray[Any] = picture.astype(np.float32) / data_range
-    if width > COMPARED_WIDTH:
-        size = (COMPARED_WIDTH, max(1, round(height * COMPARED_WIDTH / width)))
-        scaled = cv2.resize(scaled, size, interpolation=cv2.INTER_AREA)
-    lab = cv2.cvtColor(scaled, cv2.COLOR_RGB2LAB)
-    return np.asarray(cv2.GaussianBlur(lab, (0, 0), TOLERANCE * lab.shape[1]), np.float32)
 
 
 def _bands(picture: Picture, data_range: int) -> NDArray[np.float64]:

@@ -18,6 +18,8 @@ METRICS = Registry(
         "psnr": "medebench.metrics.pixel:PSNR",
         "change_inside": "medebench.metrics.pixel:CHANGE_INSIDE",
         "change_outside": "medebench.metrics.pixel:CHANGE_OUTSIDE",
+        "done": "medebench.metrics.intended:DONE",
+        "missed": "medebench.metrics.intended:MISSED",
     },
 )
 

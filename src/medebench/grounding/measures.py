@@ -1,0 +1,136 @@
+"""The change of an output as scores: where it lies against the ROI, and what was no change."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+
+import numpy as np
+
+from medebench.cases.image import Picture
+from medebench.cases.opened import OpenCase
+from medebench.grounding.change import Change, change_map
+from medebench.grounding.overlap import iou
+from medebench.metrics.base import Metric, Undefined, metric
+
+
+class _Compared:
+    """Two pictures, equal to any two of the same content: all measures share one comparison."""
+
+    def __init__(self, previous: Picture, output: Picture, data_range: int) -> None:
+        self.pictures = previous, output, data_range
+        content = hashlib.blake2b(digest_size=16)
+        for picture in (previous, output):
+            content.update(f"{picture.shape} {picture.dtype} {data_range}".encode())
+            content.update(np.ascontiguousarray(picture).data)
+        self.key = content.digest()
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Compared) and self.key == other.key
+
+
+@lru_cache(maxsize=4)
+def _change(compared: _Compared) -> Change:
+    return change_map(*compared.pictures)
+
+
+def change_of(case: OpenCase, output: Picture) -> Change:
+    """The change of an output of the case; asked again for the same pixels, it is at hand."""
+    return _change(_Compared(case.previous, output, case.data_range))
+
+
+def _roi_parts(case: OpenCase) -> None:
+    if not case.roi.any():
+        raise Undefined("the ROI is empty")
+
+
+@metric(
+    "change_iou",
+    "IoU of the region that really changed with the ROI",
+    needs=("roi",),
+)
+def CHANGE_IOU(case: OpenCase, output: Picture) -> float:
+    """|C ∩ R| / |C ∪ R| with the changed region C and the ROI R; 0 where nothing changed."""
+    _roi_parts(case)
+    return iou(change_of(case, output).region, case.roi)
+
+
+@metric(
+    "change_cover",
+    "share of the ROI that really changed",
+    better="neither",
+    needs=("roi",),
+)
+def CHANGE_COVER(case: OpenCase, output: Picture) -> float:
+    """|C ∩ R| / |R|."""
+    _roi_parts(case)
+    return float(change_of(case, output).region[case.roi].mean())
+
+
+@metric(
+    "change_context",
+    "share of the surroundings of the ROI that really changed",
+    better="lower",
+    needs=("roi",),
+)
+def CHANGE_CONTEXT(case: OpenCase, output: Picture) -> float:
+    """|C \\ R| / |not R|."""
+    if case.roi.all():
+        raise Undefined("the ROI is the whole picture: nothing is outside it")
+    return float(change_of(case, output).region[~case.roi].mean())
+
+
+@metric(
+    "change_spill",
+    "share of the change, by strength, that lies outside the ROI",
+    better="lower",
+    needs=("roi",),
+)
+def CHANGE_SPILL(case: OpenCase, output: Picture) -> float:
+    """Σ of the change map over C \\ R, divided by its Σ over C."""
+    _roi_parts(case)
+    change = change_of(case, output)
+    if not change.region.any():
+        raise Undefined("nothing changed")
+    strength = change.map.astype(np.float64) * change.region
+    return float(strength[~case.roi].sum() / strength.sum())
+
+
+@metric("change_area", "share of the frame that really changed", better="neither")
+def CHANGE_AREA(case: OpenCase, output: Picture) -> float:
+    """|C| / |frame|."""
+    return float(change_of(case, output).region.mean())
+
+
+@metric(
+    "change_tone",
+    "shift of tone of the whole picture, not counted as change (CIE76)",
+    better="lower",
+    high=100.0,
+)
+def CHANGE_TONE(case: OpenCase, output: Picture) -> float:
+    return change_of(case, output).global_shift
+
+
+@metric(
+    "change_detail",
+    "fine detail of output over input where nothing changed; 1 = as sharp as before",
+    better="neither",
+    high=float("inf"),
+)
+def CHANGE_DETAIL(case: OpenCase, output: Picture) -> float:
+    return change_of(case, output).detail
+
+
+GROUNDING_METRICS: tuple[Metric, ...] = (
+    CHANGE_IOU,
+    CHANGE_COVER,
+    CHANGE_CONTEXT,
+    CHANGE_SPILL,
+    CHANGE_AREA,
+    CHANGE_TONE,
+    CHANGE_DETAIL,
+)
