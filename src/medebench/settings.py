@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -15,10 +15,20 @@ class Settings(BaseModel):
     """Typed settings: unknown names are refused, values are read from text."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    #: Settings of how the work is done, which do not change what comes out: a run goes on with
+    #: others.
+    how: ClassVar[frozenset[str]] = frozenset()
 
 
-def split_call(text: str) -> tuple[str, dict[str, str]]:
-    """`inpaint:radius=5` -> ("inpaint", {"radius": "5"}); a file's `path.py:Name` stays whole."""
+#: Under this key `split_call` gives what stands after the name without a key of its own.
+ARGUMENT = ""
+
+
+def split_call(text: str, *, argument: bool = False) -> tuple[str, dict[str, str]]:
+    """`inpaint:radius=5` -> ("inpaint", {"radius": "5"}); a file's `path.py:Name` stays whole.
+
+    With `argument` the first part may lack its key: `diffusers:owner/model,steps=20`.
+    """
     name, pairs = text, ""
     start = text.rfind(".py:")
     colon = text.find(":", start + 4 if start >= 0 else 0)
@@ -27,6 +37,9 @@ def split_call(text: str) -> tuple[str, dict[str, str]]:
     given: dict[str, str] = {}
     for pair in filter(None, pairs.split(",")):
         key, equals, value = pair.partition("=")
+        if argument and not equals and not given:
+            given[ARGUMENT] = pair.strip()
+            continue
         if not equals or not key.strip():
             raise InputError(f"'{text}': expected name:key=value,key=value, found '{pair}'")
         given[key.strip()] = value.strip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import textwrap
@@ -11,6 +12,7 @@ import pytest
 
 import medebench as mb
 from medebench.errors import InputError
+from tests.conftest import REPOSITORY
 
 OWN = """
 import numpy as np
@@ -112,3 +114,21 @@ def test_entry_points_of_an_installed_package(own, tmp_path):
             [sys.executable, "-c", code, command], capture_output=True, text=True, check=True
         )
         assert name in [next(iter(row.values())) for row in json.loads(done.stdout)]
+
+
+def test_the_model_of_the_documentation_runs(small_set, tmp_path):
+    """A batch editor with weights of its own, as docs/extending.md has it."""
+    text = (REPOSITORY / "docs" / "extending.md").read_text("utf-8")
+    (code,) = [c for c in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "class Model" in c]
+    loader = "\n\ndef load(path):\n    return lambda items: [picture for picture, _, _ in items]\n"
+    (tmp_path / "mine.py").write_text(code + loader)
+    call = f"{tmp_path / 'mine.py'}:Model:{tmp_path / 'weights.pt'}"
+    with pytest.raises(InputError, match=r"editor 'Model': .*weights\.pt: no such file; get it"):
+        mb.edit(small_set, call, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    (tmp_path / "weights.pt").write_text("x")
+    run = mb.edit(small_set, call, out=tmp_path / "run")
+    assert "weights.pt" in run.info.origin and run.info.how == {"batch": 4}
+    mb.edit(small_set, f"{call},batch=2", out=tmp_path / "run")
+    with run.ledger() as ledger:
+        assert {row.reason for row in ledger.outputs().values()} == {None}

@@ -1,34 +1,10 @@
-"""`editors`, `metrics`, `judges`: what is there, and what each needs."""
+"""`metrics`, `judges`: what is there, and what each needs."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from medebench.cli.common import Json, guarded, print_json, print_table
-
-
-@guarded
-def editors(as_json: Json = False) -> None:
-    """List the editors with their settings and what they are shown."""
-    from medebench.editors import EDITORS
-    from medebench.settings import Settings
-
-    rows = []
-    for name in EDITORS.names():
-        kind = EDITORS.find(name)
-        model = getattr(kind, "Settings", Settings)
-        defaults = {field: info.default for field, info in model.model_fields.items()}
-        rows.append(
-            {
-                "editor": name,
-                "kind": "control" if getattr(kind, "control", False) else "model",
-                "sees": ["image", "instruction", *getattr(kind, "sees", ())],
-                "settings": defaults,
-                "needs": getattr(kind, "needs", "nothing"),
-                "summary": getattr(kind, "summary", ""),
-            }
-        )
-    _show(rows, as_json)
 
 
 @guarded
@@ -49,7 +25,9 @@ def metrics(as_json: Json = False) -> None:
                 "summary": one.summary,
             }
         )
-    _show(rows, as_json)
+    if as_json:
+        return print_json(rows)
+    return show_rows(rows)
 
 
 @guarded
@@ -70,12 +48,13 @@ def judges(as_json: Json = False) -> None:
                 "summary": one.summary,
             }
         )
-    _show(rows, as_json)
-
-
-def _show(rows: list[dict[str, Any]], as_json: bool) -> None:
     if as_json:
         return print_json(rows)
+    return show_rows(rows)
+
+
+def show_rows(rows: list[dict[str, Any]]) -> None:
+    """A table with a column for every key."""
     from rich import box
     from rich.table import Table
 
@@ -84,7 +63,7 @@ def _show(rows: list[dict[str, Any]], as_json: bool) -> None:
         table.add_column(column)
     for row in rows:
         table.add_row(*map(_cell, row.values()))
-    return print_table(table)
+    print_table(table)
 
 
 def _cell(value: Any) -> str:

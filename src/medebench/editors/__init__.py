@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from medebench.editors.base import Edit, Editor, Refused, Request, case_seed
-from medebench.errors import InputError, MedebenchError
+from medebench.editors.base import BatchEditor, Edit, Editor, Refused, Request, case_seed
+from medebench.errors import InputError, MedebenchError, NotReadyError
 from medebench.registry import Registry
-from medebench.settings import Settings, read_settings, split_call
+from medebench.settings import ARGUMENT, Settings, read_settings, split_call
 
 EDITORS = Registry(
     "editor",
@@ -19,6 +19,11 @@ EDITORS = Registry(
         "blur": "medebench.editors.controls:Blur",
         "noise": "medebench.editors.controls:Noise",
         "inpaint": "medebench.editors.controls:Inpaint",
+        "phantom-editor": "medebench.editors.diffusion.family:PhantomEditor",
+        "instruct-pix2pix": "medebench.editors.diffusion.family:InstructPix2Pix",
+        "paint-by-inpaint": "medebench.editors.diffusion.family:PaintByInpaint",
+        "instruct-diffusion": "medebench.editors.diffusion.family:InstructDiffusion",
+        "diffusers": "medebench.editors.diffusion.family:DiffusionEditor",
     },
 )
 
@@ -29,17 +34,46 @@ class Chosen:
 
     name: str
     settings: dict[str, Any]
+    #: Settings that do not change the pictures.
+    how: dict[str, Any]
     #: Tells this editor from another of the same name; empty for built-in ones.
     origin: str
     editor: Editor
     control: bool
     sees: tuple[str, ...]
 
+    def problems(self) -> list[str]:
+        """What stands in the editor's way on this machine, a line each, with what to do."""
+        ask = getattr(self.editor, "problems", None)
+        return list(ask()) if callable(ask) else []
+
+    def identity(self) -> str:
+        """What tells the editor's weights from others, where it has any."""
+        ask = getattr(self.editor, "identity", None)
+        return str(ask()) if callable(ask) else ""
+
+    def prepare(self) -> None:
+        """Load what the editor needs; wrong weights or settings show here."""
+        ask = getattr(self.editor, "prepare", None)
+        if callable(ask):
+            ask()
+
+    def require_ready(self) -> None:
+        """Before any work: nothing is written for an editor that cannot run."""
+        if found := self.problems():
+            raise NotReadyError("\n".join(f"editor '{self.name}': {one}" for one in found))
+
 
 def find_editor(call: str, given: dict[str, Any] | None = None) -> Chosen:
     """`NAME[:key=value,...]` (and `given`, from a plan), checked and made ready."""
-    name, settings = split_call(call)
+    name, settings = split_call(call, argument=True)
     kind = EDITORS.find(name)
+    if ARGUMENT in settings:
+        argument = getattr(kind, "argument", None)
+        value = settings.pop(ARGUMENT)
+        if argument is None:
+            raise InputError(f"'{call}': expected name:key=value,key=value, found '{value}'")
+        settings = {argument: value} | settings
     if not callable(getattr(kind, "edit", None)):
         raise InputError(f"editor '{name}': has no method edit(request)")
     model = getattr(kind, "Settings", Settings)
@@ -50,9 +84,12 @@ def find_editor(call: str, given: dict[str, Any] | None = None) -> Chosen:
         raise
     except Exception as error:
         raise InputError(f"editor '{name}': {type(error).__name__}: {error}") from error
+    dumped = checked.model_dump(mode="json")
+    how: frozenset[str] = getattr(model, "how", frozenset())
     return Chosen(
         name=name.rpartition(":")[2] if ".py:" in name else name,
-        settings=checked.model_dump(mode="json"),
+        settings={name: value for name, value in dumped.items() if name not in how},
+        how={name: value for name, value in dumped.items() if name in how},
         origin=EDITORS.origin(name),
         editor=editor,
         control=bool(getattr(kind, "control", False)),
@@ -62,6 +99,7 @@ def find_editor(call: str, given: dict[str, Any] | None = None) -> Chosen:
 
 __all__ = [
     "EDITORS",
+    "BatchEditor",
     "Chosen",
     "Edit",
     "Editor",

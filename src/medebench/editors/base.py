@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from medebench.cases.image import Picture
 from medebench.cases.opened import OpenCase
@@ -23,6 +25,8 @@ class Edit:
 
     picture: Picture
     detail: dict[str, Any] = field(default_factory=dict)
+    #: Where the model looked for the key concept, 0 to 1, in the picture's aspect ratio.
+    attention: NDArray[np.float32] | None = None
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,12 @@ class Editor(Protocol):
 
     `sees` names what the editor is shown beyond picture and instruction ("roi", "reference");
     `control` sets it apart from models in every table.
+
+    An editor may also have `problems() -> list[str]` (what stands in its way here, asked before
+    any work), `prepare()` (load), `identity() -> str` (what tells its weights from others),
+    `argument` (the setting that may follow its name), `needs` and `example` (words and a call for
+    `medebench editors`), and what `BatchEditor` has. One with `problems` is made in order to be
+    asked: it must not load in its constructor.
     """
 
     summary: ClassVar[str]
@@ -55,6 +65,15 @@ class Editor(Protocol):
     control: ClassVar[bool]
 
     def edit(self, request: Request) -> Edit | Picture: ...
+
+
+@runtime_checkable
+class BatchEditor(Protocol):
+    """An editor that owns a device: called from one thread, with up to `batch` requests."""
+
+    batch: int
+
+    def edit_batch(self, requests: Sequence[Request]) -> list[Edit | Refused]: ...
 
 
 def case_seed(seed: int, case_id: str, k: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,17 +13,26 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from medebench.cases import Case, CaseSet, load_cases, open_case
+from medebench.cases import Case, CaseSet, OpenCase, load_cases, open_case
 from medebench.cases.caseset import case_digest
 from medebench.cases.image import Picture, encode_png
-from medebench.editors import Chosen, Edit, Refused, Request, case_seed, find_editor
+from medebench.editors import (
+    BatchEditor,
+    Chosen,
+    Edit,
+    Refused,
+    Request,
+    case_seed,
+    find_editor,
+)
 from medebench.errors import ImageError, InputError, MedebenchError, one_line
 from medebench.files import sha256, write_bytes
+from medebench.grounding.maps import write_map
 from medebench.parallel import in_parallel
 from medebench.progress import Progress, silent
 from medebench.runs.ledger import CaseRow, OutputRow
 from medebench.runs.provenance import now, versions
-from medebench.runs.run import CasesInfo, Run, RunInfo, create_or_continue
+from medebench.runs.run import INFO, CasesInfo, Run, RunInfo, create_or_continue, require_free
 
 
 @dataclass(frozen=True)
@@ -62,10 +71,12 @@ def edit(
     found = load_cases(cases)
     if outputs < 1:
         raise InputError("outputs: at least one per case")
+    chosen.require_ready()
     info = RunInfo(
         editor=chosen.name,
         settings=chosen.settings,
-        origin=chosen.origin,
+        how=chosen.how,
+        origin=", ".join(filter(None, (chosen.origin, chosen.identity()))),
         control=chosen.control,
         sees=list(chosen.sees),
         seed=seed,
@@ -74,11 +85,13 @@ def edit(
         created=now(),
         versions=versions(),
     )
+    if not (Path(out).expanduser() / INFO).exists():
+        require_free(Path(out).expanduser())
+        # An editor that does not load leaves no run behind.
+        chosen.prepare()
     run = create_or_continue(out, info)
 
-    def work(item: _Work) -> _Done:
-        return _edit_case(run, chosen, found, seed, item)
-
+    maker = _Maker(run, chosen, found, seed)
     with run.locked() as ledger:
         known = ledger.outputs()
 
@@ -95,7 +108,9 @@ def edit(
         pending = list(todo())
         finished = len(found) - len(pending)
         progress(finished, len(found))
-        results = in_parallel(work, pending, workers)
+        if pending:
+            chosen.prepare()
+        results = maker.make(pending, workers)
         try:
             for done in results:
                 ledger.write(done.case, *done.outputs)
@@ -127,43 +142,109 @@ def _is_open(row: OutputRow | None, path: Path, retry_failed: bool) -> bool:
     return retry_failed if row.reason is not None else not path.is_file()
 
 
-def _edit_case(run: Run, chosen: Chosen, cases: CaseSet, seed: int, item: _Work) -> _Done:
-    case, opened = item.case, open_case(item.case)
-    rows = [_one_output(run, chosen, opened, seed, k) for k in item.wanted]
-    try:
-        source = opened.source
-    except ImageError:
-        source = f"unreadable-{case.id}"
-    digest = cases.digests.get(case.id) or case_digest(case)
-    return _Done(CaseRow(case.id, case.organ, case.task, digest, source), tuple(rows))
+class _Maker:
+    """Turns work into rows: on all cores, or in batches for an editor that owns a device."""
 
+    def __init__(self, run: Run, chosen: Chosen, cases: CaseSet, seed: int) -> None:
+        self._run, self._chosen, self._cases, self._seed = run, chosen, cases, seed
 
-def _one_output(run: Run, chosen: Chosen, opened: Any, seed: int, k: int) -> OutputRow:
-    case_id = opened.case.id
-    own_seed = case_seed(seed, case_id, k)
-    start = time.perf_counter()
+    def make(self, pending: list[_Work], workers: int | None) -> Generator[_Done, None, None]:
+        if isinstance(self._chosen.editor, BatchEditor):
+            return self._in_batches(pending, self._chosen.editor)
+        return in_parallel(self._alone, pending, workers)
 
-    def row(sha: str | None, reason: str | None, detail: dict[str, Any]) -> OutputRow:
-        seconds = time.perf_counter() - start
-        return OutputRow(case_id, k, sha, reason, own_seed, detail, seconds)
+    def _alone(self, item: _Work) -> _Done:
+        opened = open_case(item.case)
+        rows = [self._one(self._request(opened, k)) for k in item.wanted]
+        return self._done(opened, rows)
 
-    path = run.output_path(case_id, k)
-    try:
-        made = chosen.editor.edit(Request(opened, k, own_seed))
-        result = made if isinstance(made, Edit) else Edit(made)
-        data = encode_png(as_picture(result.picture))
-    except (Refused, InputError) as error:
-        return row(None, one_line(str(error)), {})
-    except (Exception, SystemExit) as error:
-        # A strange editor must not end the run: its failure is this case's reason.
-        return row(None, one_line(f"{type(error).__name__}: {error}"), {})
-    try:
-        write_bytes(path, data)
-    except OSError as error:
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        reason = "the disk is full" if full else f"could not be written ({error.strerror})"
-        return row(None, reason, {"disk_full": True} if full else {})
-    return row(sha256(data), None, result.detail)
+    def _in_batches(
+        self, pending: list[_Work], editor: BatchEditor
+    ) -> Generator[_Done, None, None]:
+        """Whole cases, as many as fill a batch."""
+        size = max(1, editor.batch)
+        group: list[_Work] = []
+        for item in pending:
+            group.append(item)
+            if sum(len(one.wanted) for one in group) >= size:
+                yield from self._batch(group, editor)
+                group = []
+        yield from self._batch(group, editor)
+
+    def _batch(self, group: list[_Work], editor: BatchEditor) -> Iterator[_Done]:
+        cases = [open_case(item.case) for item in group]
+        requests = [
+            self._request(opened, k)
+            for opened, item in zip(cases, group, strict=True)
+            for k in item.wanted
+        ]
+        rows = iter(self._together(requests, editor))
+        for opened, item in zip(cases, group, strict=True):
+            yield self._done(opened, [next(rows) for _ in item.wanted])
+
+    def _together(self, requests: list[Request], editor: BatchEditor) -> list[OutputRow]:
+        start = time.perf_counter()
+        made: list[Edit | BaseException]
+        try:
+            made = list(editor.edit_batch(requests)) if requests else []
+        except (Exception, SystemExit) as error:
+            if len(requests) > 1:
+                # One bad case must not take the others of its batch along.
+                return [row for one in requests for row in self._together([one], editor)]
+            made = [error]
+        seconds = (time.perf_counter() - start) / max(1, len(requests))
+        return [
+            self._row(request, one, seconds) for request, one in zip(requests, made, strict=True)
+        ]
+
+    def _one(self, request: Request) -> OutputRow:
+        start = time.perf_counter()
+        made: Any
+        try:
+            made = self._chosen.editor.edit(request)
+        except (Exception, SystemExit) as error:
+            made = error
+        return self._row(request, made, time.perf_counter() - start)
+
+    def _row(self, request: Request, made: Any, seconds: float) -> OutputRow:
+        """Store a picture, or the reason why there is none: a strange editor must not end a run."""
+        case_id, k = request.case.case.id, request.k
+
+        def row(sha: str | None, reason: str | None, detail: dict[str, Any]) -> OutputRow:
+            return OutputRow(case_id, k, sha, reason, request.seed, detail, seconds)
+
+        try:
+            if isinstance(made, BaseException):
+                raise made
+            result = made if isinstance(made, Edit) else Edit(made)
+            data = encode_png(as_picture(result.picture))
+        except (Refused, InputError) as error:
+            return row(None, one_line(str(error)), {})
+        except (Exception, SystemExit) as error:
+            return row(None, one_line(f"{type(error).__name__}: {error}"), {})
+        try:
+            if result.attention is not None:
+                path = self._run.attention_path(case_id, k)
+                path.parent.mkdir(exist_ok=True)
+                write_map(path, result.attention)
+            write_bytes(self._run.output_path(case_id, k), data)
+        except OSError as error:
+            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+            reason = "the disk is full" if full else f"could not be written ({error.strerror})"
+            return row(None, reason, {"disk_full": True} if full else {})
+        return row(sha256(data), None, result.detail)
+
+    def _request(self, opened: OpenCase, k: int) -> Request:
+        return Request(opened, k, case_seed(self._seed, opened.case.id, k))
+
+    def _done(self, opened: OpenCase, rows: list[OutputRow]) -> _Done:
+        case = opened.case
+        try:
+            source = opened.source
+        except ImageError:
+            source = f"unreadable-{case.id}"
+        digest = self._cases.digests.get(case.id) or case_digest(case)
+        return _Done(CaseRow(case.id, case.organ, case.task, digest, source), tuple(rows))
 
 
 def as_picture(made: Any) -> Picture:

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 INFO = "run.json"
 LEDGER = "ledger.sqlite"
 EDITS = "edits"
+ATTENTION = "attention"
+CHANGE = "change"
 #: The columns of the long table that `medebench export` writes, in this order.
-COLUMNS = ("run", "editor", "organ", "task", "case", "k", "metric", "value", "reason")
+COLUMNS = ("run", "editor", "organ", "task", "case", "k", "metric", "value", "reason", "finding")
 
 
 class CasesInfo(BaseModel):
@@ -48,6 +50,8 @@ class RunInfo(BaseModel):
     format: int = 1
     editor: str
     settings: dict[str, Any] = {}
+    #: Settings that do not change the outputs; they may differ when a run is continued.
+    how: dict[str, Any] = {}
     #: Where the editor came from: hash of the user's file, or package and version.
     origin: str = ""
     control: bool = False
@@ -92,6 +96,14 @@ class Run:
     def output_path(self, case_id: str, k: int) -> Path:
         return self.edits / f"{case_id}_{k}.png"
 
+    def attention_path(self, case_id: str, k: int) -> Path:
+        """Where the attention of an output lies, if its editor shows any."""
+        return self.path / ATTENTION / f"{case_id}_{k}.png"
+
+    def change_path(self, case_id: str, k: int) -> Path:
+        """Where the region lies that an output changed, once the run was grounded."""
+        return self.path / CHANGE / f"{case_id}_{k}.png"
+
     def ledger(self) -> Ledger:
         return Ledger(self.path / LEDGER)
 
@@ -119,6 +131,8 @@ class Run:
             "value": pl.Float64,
             "reason": pl.String,
             "source": pl.String,
+            #: The type of failure, in the rows of `success`.
+            "finding": pl.String,
         }
         with self.ledger() as ledger:
             rows = ledger.long_rows() + self._not_made(ledger)
@@ -140,7 +154,7 @@ class Run:
             scores.add(row.metric)
             made.add((row.case_id, row.k))
         return [
-            (case.organ, case.task, case.case_id, k, name, None, "not made yet", case.source)
+            (case.organ, case.task, case.case_id, k, name, None, "not made yet", case.source, None)
             for case in ledger.cases().values()
             for k in range(self.info.outputs_per_case)
             if (case.case_id, k) not in made
@@ -152,6 +166,8 @@ class Run:
         """The ledger, for writing; a second process is refused at once."""
         with _lock(self.path):
             sweep(self.edits)
+            sweep(self.path / ATTENTION)
+            sweep(self.path / CHANGE)
             with self.ledger() as ledger:
                 yield ledger
 
@@ -178,6 +194,7 @@ def create_or_continue(path: str | Path, info: RunInfo) -> Run:
     """A new run folder, or the same run to be continued; another run's folder is refused."""
     path = Path(path).expanduser().absolute()
     if not (path / INFO).exists():
+        require_free(path)
         _make_folder(path)
     try:
         with _lock(path):
@@ -187,11 +204,15 @@ def create_or_continue(path: str | Path, info: RunInfo) -> Run:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from error
 
 
-def _make_folder(path: Path) -> None:
+def require_free(path: Path) -> None:
+    """Nobody's files are in the way of a new run."""
     if path.is_dir() and not all(map(_is_own, path.iterdir())):
         raise InputError(f"{path}: is not empty and not a run; choose another --out")
     if path.exists() and not path.is_dir():
         raise InputError(f"{path}: is a file; choose another --out")
+
+
+def _make_folder(path: Path) -> None:
     try:
         (path / EDITS).mkdir(parents=True, exist_ok=True)
     except OSError as error:

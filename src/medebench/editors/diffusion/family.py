@@ -1,0 +1,259 @@
+"""One adapter for every instruction-editing pipeline of diffusers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from medebench.editors.base import Edit, Refused, Request
+from medebench.editors.diffusion import device, finding
+from medebench.editors.diffusion.finding import Absent
+from medebench.editors.diffusion.frame import Frame, frame_for
+from medebench.editors.diffusion.settings import (
+    DiffusionSettings,
+    InstructDiffusionSettings,
+    InstructPix2PixSettings,
+    PaintByInpaintSettings,
+    PhantomEditorSettings,
+)
+from medebench.editors.diffusion.weights import Weights
+from medebench.errors import ImageError, NotReadyError
+from medebench.settings import Settings as AnySettings
+
+if TYPE_CHECKING:
+    from medebench.editors.diffusion.loading import Loaded
+    from medebench.editors.diffusion.looking import Looked, Looking
+
+Found = TypeVar("Found", Weights, Path)
+
+
+class DiffusionEditor:
+    """A pipeline that takes a picture and an instruction; loaded at the first edit."""
+
+    summary: ClassVar[str] = "any instruction-editing pipeline of diffusers"
+    Settings: ClassVar[type[AnySettings]] = DiffusionSettings
+    sees: ClassVar[tuple[str, ...]] = ()
+    control: ClassVar[bool] = False
+    #: What may stand right after the name: `diffusers:MODEL,steps=30`.
+    argument: ClassVar[str] = "model"
+    needs: ClassVar[str] = "weights; a GPU for all but small models"
+    #: A call to copy.
+    example: ClassVar[str] = "diffusers:black-forest-labs/FLUX.1-Kontext-dev,steps=28"
+
+    def __init__(self, settings: DiffusionSettings) -> None:
+        self.settings = settings
+        self.batch = settings.batch
+        self._lock = RLock()
+
+    def problems(self) -> list[str]:
+        """What stands in the way of an edit here, a line each, with what to do."""
+        if lacking := device.missing_packages():
+            return [lacking]
+        found: list[str | None] = [device.device_problem(self.settings)]
+        weights = finding.find_weights(self.settings.model, self._leave_out)
+        if isinstance(weights, Absent):
+            found.append(self._unless_fetched(weights))
+        else:
+            found.append(device.missing_for(weights))
+            if not any(found):
+                found.append(device.memory_problem(weights, self.settings))
+        if self.settings.lora:
+            lora = finding.find_lora(self.settings.lora)
+            found.append(self._unless_fetched(lora) if isinstance(lora, Absent) else None)
+        return [problem for problem in found if problem]
+
+    def identity(self) -> str:
+        """The commit or hash of the weights, and of the LoRA."""
+        lora = self._lora
+        said = self._weights.identity()
+        return said if lora is None else f"{said}, {finding.lora_identity(lora)}"
+
+    def prepare(self) -> None:
+        """Load: what is wrong with weights or settings ends the command, not each case alone."""
+        from medebench.editors.diffusion.calling import guidance
+
+        with self._lock:
+            guidance(self._loaded, self.settings)
+
+    def edit(self, request: Request) -> Edit:
+        (made,) = self.edit_batch([request])
+        if isinstance(made, Refused):
+            raise made
+        return made
+
+    def edit_batch(self, requests: Sequence[Request]) -> list[Edit | Refused]:
+        """Requests whose canvases are equal go through the pipeline together."""
+        from medebench.editors.diffusion.calling import takes_many
+
+        groups: dict[tuple[int, int], list[int]] = {}
+        frames: dict[int, Frame] = {}
+        made: dict[int, Edit | Refused] = {}
+        with self._lock:
+            for index, request in enumerate(requests):
+                try:
+                    frames[index] = self._frame(request)
+                    groups.setdefault(frames[index].canvas, []).append(index)
+                except (Refused, ImageError) as error:
+                    made[index] = Refused(str(error))
+            for chosen in groups.values():
+                size = self.settings.batch if takes_many(self._loaded) else 1
+                for start in range(0, len(chosen), size):
+                    some = chosen[start : start + size]
+                    results = self._run([requests[i] for i in some], [frames[i] for i in some])
+                    made.update(zip(some, results, strict=True))
+        return [made[index] for index in range(len(requests))]
+
+    def _unless_fetched(self, absent: Absent) -> str | None:
+        return None if self.settings.download and absent.downloadable else absent.problem
+
+    @property
+    def _leave_out(self) -> tuple[str, ...]:
+        return () if self.settings.safety_checker else ("safety_checker",)
+
+    @cached_property
+    def _weights(self) -> Weights:
+        if self.settings.download:
+            return finding.fetch_weights(self.settings.model, self._leave_out)
+        return _there(finding.find_weights(self.settings.model, self._leave_out))
+
+    @cached_property
+    def _lora(self) -> Path | None:
+        if not self.settings.lora:
+            return None
+        if self.settings.download:
+            return finding.fetch_lora(self.settings.lora)
+        return _there(finding.find_lora(self.settings.lora))
+
+    @cached_property
+    def _loaded(self) -> Loaded:
+        from medebench.editors.diffusion.loading import load
+
+        return load(self._weights, self.settings, self._config(), self._lora)
+
+    def _config(self) -> Path | None:
+        return None
+
+    @cached_property
+    def _looking(self) -> Looking:
+        from medebench.editors.diffusion.looking import Looking
+
+        return Looking(self._loaded.pipe, self.settings.attention)
+
+    def _frame(self, request: Request) -> Frame:
+        settings, loaded = self.settings, self._loaded
+        size = settings.size or loaded.size
+        return frame_for(request.case.previous, size, loaded.multiple, settings.framing)
+
+    def _run(self, requests: list[Request], frames: list[Frame]) -> list[Edit | Refused]:
+        """One call of the pipeline; a batch that does not fit is done one by one."""
+        try:
+            result, looked = self._call(requests, frames)
+        except Exception as error:
+            if not device.out_of_memory(error):
+                raise
+            short = True
+        else:
+            short = False
+        if short:  # outside the handler, which holds on to the failed call's memory
+            if len(requests) > 1:
+                pairs = zip(requests, frames, strict=True)
+                return [self._run([one], [frame])[0] for one, frame in pairs]
+            hint = "lower size, or use slicing, tiling or, on a GPU, offload=model"
+            return [Refused(f"out of memory; {hint}")]
+        flagged = getattr(result, "nsfw_content_detected", None) or [False] * len(requests)
+        return [
+            self._made(values, frame, one, bool(blackened))
+            for values, frame, one, blackened in zip(
+                result.images, frames, looked, flagged, strict=True
+            )
+        ]
+
+    def _call(self, requests: list[Request], frames: list[Frame]) -> tuple[Any, list[Looked]]:
+        import torch
+
+        from medebench.editors.diffusion.calling import call_arguments
+        from medebench.editors.diffusion.loading import quiet
+
+        arguments = call_arguments(
+            self._loaded,
+            self.settings,
+            [
+                frame.to_model(request.case.previous, request.case.data_range)
+                for request, frame in zip(requests, frames, strict=True)
+            ],
+            [request.instruction for request in requests],
+            [request.seed for request in requests],
+        )
+        width, height = frames[0].canvas
+        with quiet(), torch.inference_mode(), self._looking.at(requests) as seen:
+            result = self._loaded.pipe(**arguments)
+        return result, seen.maps(width, height)
+
+    def _made(self, values: Any, frame: Frame, looked: Looked, blackened: bool) -> Edit | Refused:
+        if blackened:
+            return Refused("the model's safety checker withheld the picture")
+        try:
+            picture = frame.from_model(values)
+        except Refused as refused:
+            return refused
+        attention = None if looked.map is None else frame.map_back(looked.map)
+        place = {"device": self._loaded.device, "dtype": self._loaded.dtype}
+        return Edit(picture, {"frame": frame.facts(values), **place, **looked.facts()}, attention)
+
+
+class InstructPix2Pix(DiffusionEditor):
+    summary: ClassVar[str] = "InstructPix2Pix with the paper's settings"
+    Settings: ClassVar[type[AnySettings]] = InstructPix2PixSettings
+    example: ClassVar[str] = "instruct-pix2pix:image_guidance=1.55,guidance=7.6"
+
+
+class PaintByInpaint(DiffusionEditor):
+    summary: ClassVar[str] = "Paint by Inpaint with the paper's settings"
+    Settings: ClassVar[type[AnySettings]] = PaintByInpaintSettings
+    example: ClassVar[str] = "paint-by-inpaint:batch=4"
+
+
+class InstructDiffusion(DiffusionEditor):
+    summary: ClassVar[str] = "InstructDiffusion from its single-file checkpoint"
+    Settings: ClassVar[type[AnySettings]] = InstructDiffusionSettings
+    example: ClassVar[str] = "instruct-diffusion:checkpoint.ckpt"
+
+    def problems(self) -> list[str]:
+        found = super().problems()
+        if self._is_single:
+            config = finding.find_configuration(self._named_config)
+            problem = self._unless_fetched(config) if isinstance(config, Absent) else None
+            found += [problem] if problem else []
+        return found
+
+    @property
+    def _is_single(self) -> bool:
+        return Path(self.settings.model).expanduser().is_file()
+
+    @property
+    def _named_config(self) -> str:
+        assert isinstance(self.settings, InstructDiffusionSettings)
+        return self.settings.config
+
+    def _config(self) -> Path | None:
+        if not self._is_single:
+            return None
+        if self.settings.download:
+            return finding.fetch_configuration(self._named_config)
+        return _there(finding.find_configuration(self._named_config))
+
+
+class PhantomEditor(DiffusionEditor):
+    summary: ClassVar[str] = "small diffusion model trained on phantoms; for trying and teaching"
+    Settings: ClassVar[type[AnySettings]] = PhantomEditorSettings
+    needs: ClassVar[str] = "nothing: it ships with the package"
+    example: ClassVar[str] = "phantom-editor:steps=16"
+
+
+def _there(found: Found | Absent) -> Found:
+    if isinstance(found, Absent):
+        raise NotReadyError(found.problem)
+    return found
