@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from attention import bench_attention
 from PIL import Image
 from skimage.metrics import structural_similarity
 
@@ -24,6 +25,7 @@ from medebench.metrics.kernel import window_ssim
 from medebench.parallel import core_count
 
 SERVER = Path(__file__).parent.parent / "tests" / "clients" / "server.py"
+BUILT_IN = Path(mb.__file__).parent / "editors" / "phantom_editor"
 EXCERPT = Path(__file__).parent.parent.parent / "shared" / "medebench-sample"
 
 
@@ -189,6 +191,7 @@ def main() -> None:
         bench_kernel(pairs)
         bench_scoring(cases, folders, scratch / "runs")
         bench_judge(scratch)
+        bench_attention(BUILT_IN)
         if given.no_memory:
             return
         if Path("/proc/self/status").exists():

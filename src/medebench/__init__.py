@@ -25,6 +25,7 @@ _PLACES = {
     "Metric": "medebench.metrics",
     "Undefined": "medebench.metrics",
     "metric": "medebench.metrics",
+    "Thresholds": "medebench.grounding",
     "Edit": "medebench.editors",
     "Editor": "medebench.editors",
     "Refused": "medebench.editors",
@@ -34,6 +35,7 @@ _PLACES = {
     "Run": "medebench.runs",
     "adopt": "medebench.runs",
     "edit": "medebench.runs",
+    "ground": "medebench.runs",
     "open_run": "medebench.runs",
     "score": "medebench.runs",
     "InputError": "medebench.errors",
@@ -44,9 +46,10 @@ if TYPE_CHECKING:
     from medebench.cases import Case, CaseSet, OpenCase, load_cases, open_case
     from medebench.editors import Edit, Editor, Refused, Request
     from medebench.errors import InputError, MedebenchError
+    from medebench.grounding import Thresholds
     from medebench.judge import Verdict
     from medebench.metrics import Metric, Undefined, metric
-    from medebench.runs import Run, adopt, edit, open_run, score
+    from medebench.runs import Run, adopt, edit, ground, open_run, score
     from medebench.settings import Settings
 
 __all__ = [
@@ -62,10 +65,12 @@ __all__ = [
     "Request",
     "Run",
     "Settings",
+    "Thresholds",
     "Undefined",
     "Verdict",
     "adopt",
     "edit",
+    "ground",
     "load_cases",
     "metric",
     "open_case",

@@ -28,12 +28,26 @@ def test_from_cases_to_report(small_set, tmp_path):
         assert done.exit_code == 0 and json.loads(done.stdout)["outputs"] == 4
     scored = call("score", *runs, "--judge", "offline")
     assert scored.exit_code == 0 and scored.stdout == ""
-    assert "identity: 32 of 32 scores" in scored.stderr
+    assert "identity: 40 of 40 scores" in scored.stderr
     reported = call("report", *runs, "--out", tmp_path / "report", "--json")
     assert reported.exit_code == 0
     assert (tmp_path / "report" / "index.html").is_file()
     exported = call("export", *runs, "--format", "parquet", "--out", tmp_path / "t.parquet")
-    assert exported.exit_code == 0 and pl.read_parquet(tmp_path / "t.parquet").height == 64
+    assert exported.exit_code == 0 and pl.read_parquet(tmp_path / "t.parquet").height == 80
+
+
+def test_ground(small_set, tmp_path):
+    run = tmp_path / "run"
+    call("edit", small_set, "--editor", "identity", "--out", run)
+    done = call("ground", run)
+    assert done.exit_code == 0 and "nothing done" in done.stdout and "change IoU" in done.stdout
+    done = call("ground", run, "--threshold", "nothing_area=0", "--json")
+    (facts,) = json.loads(done.stdout)["runs"]
+    assert facts["outputs"] == 4 and facts["types"]["nothing"] == 0
+    assert facts["change_iou"] == 0 and facts["attention_iou"] is None
+    (run / "edits" / "2_0.png").unlink()
+    done = call("ground", run)
+    assert done.exit_code == 1 and "1 x the output file is missing" in done.stderr
 
 
 def test_some_failures_end_with_1(small_set, tmp_path):
@@ -56,6 +70,10 @@ def test_some_failures_end_with_1(small_set, tmp_path):
         (["edit", "{set}", "--editor", "identity", "--out", "{set}"], "not empty and not a run"),
         (["score", "{set}"], "not a run"),
         (["score", "{set}", "--metrics", "magic"], "not a run"),
+        (["ground", "{set}"], "not a run"),
+        (["ground", "{set}", "--threshold", "good_ea"], "expected key=value"),
+        (["ground", "{set}", "--threshold", "goodea=1"], "no setting 'goodea'; it has: repainted"),
+        (["ground", "{set}", "--threshold", "good_ea=2"], "good_ea: Input should be less than"),
         (["report", "{set}", "--out", "r"], "not a run"),
         (["export", "{set}", "--out", "r"], "not a run"),
         (["adopt", "nowhere", "--cases", "{set}", "--out", "r"], "no such folder"),

@@ -50,7 +50,11 @@ def test_a_plan_runs_everything_and_continues(write_plan, tmp_path, small_set):
     grain = done.runs[2]
     assert grain.info.settings == {"sigma": 0.05} and grain.info.seed == 3
     assert grain.frame()["k"].n_unique() == 2
-    assert set(grain.frame()["metric"]) == {"cp", "psnr", "ea_offline", "vq_offline"}
+    named = {"cp", "psnr", "ea_offline", "vq_offline"}
+    assert named | {"success", "change_iou"} <= set(grain.frame()["metric"])
+    assert [column.name for column in done.report.table.columns] == [
+        *("ea_offline", "cp", "vq_offline", "psnr"),
+    ]
     times = {p: p.stat().st_mtime_ns for p in tmp_path.glob("results/runs/*/edits/*.png")}
     run_plan(load_plan(str(path)))
     assert len(times) == 4 + 4 + 8 + 1
@@ -72,6 +76,11 @@ def test_a_plan_runs_everything_and_continues(write_plan, tmp_path, small_set):
         ("cases: {set}\neditors: identity", "editors"),
         ("cases: {set}\neditors: [identity]\noutputs: 0", "outputs: input should be greater"),
         ("cases: {set}\neditors: [identity]\nreport: {headline: ssim}", "report.headline"),
+        (
+            "cases: {set}\neditors: [identity]\nground: {thresholds: {good: 1}}",
+            "ground.thresholds: no setting 'good'",
+        ),
+        ("cases: {set}\neditors: [identity]\nground: {limits: 1}", "ground.limits: no such field"),
         ("cases: {set}\neditors: [identity]\nmetrics: [nope]", "no metric 'nope'"),
         ("cases: {set}\neditors: [identity]\njudge: judy", "no judge 'judy'"),
         ("cases: {set}\neditors: [blur, blur]", "two runs are called 'blur'"),
@@ -91,6 +100,16 @@ def test_a_bad_plan_is_one_line_and_nothing_is_written(write_plan, tmp_path, tex
         run_plan(load_plan(str(path)))
     assert words in str(caught.value) and "\n" not in str(caught.value)
     assert sorted(p for p in tmp_path.rglob("*")) == before
+
+
+def test_grounding_can_be_left_out_or_adjusted(write_plan):
+    plan = "cases: {set}\nlimit: 1\neditors: [identity]\nmetrics: [cp]\nreport: false\nout: %s\n"
+    done = run_plan(load_plan(str(write_plan(plan % "without" + "ground: false"))))
+    assert set(done.runs[0].frame()["metric"]) == {"cp"}
+    given = "ground: {thresholds: {nothing_area: 0}}"
+    done = run_plan(load_plan(str(write_plan(plan % "with" + given))))
+    found = done.runs[0].frame().filter(done.runs[0].frame()["metric"] == "success")
+    assert found["finding"].item() != "nothing"
 
 
 def test_not_utf8(tmp_path):

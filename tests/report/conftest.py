@@ -14,6 +14,7 @@ import pytest
 
 import medebench as mb
 from medebench.cases.image import Picture
+from medebench.grounding.maps import write_map
 from medebench.judge import Verdict
 from medebench.runs.ledger import ScoreRow
 
@@ -159,3 +160,18 @@ def adopt_copies(cases: mb.CaseSet, out: Path, names: Sequence[str], **few: int)
             cv2.imwrite(str(folder / f"{case.id}_0.png"), picture[..., ::-1])
         runs.append(mb.adopt(folder, cases, out / "runs" / name))
     return runs
+
+
+def attend(run: mb.Run, skip: Sequence[str] = ()) -> None:
+    """Attention as an editor would have recorded it: half of the ROI, and some noise."""
+    with run.locked() as ledger:
+        for (case_id, k), row in ledger.outputs().items():
+            told: dict[str, Any] = {"concept": "spot", "token": "spot", "source": "instruction"}
+            if case_id in skip:
+                told = {"reason": "the prompt does not say 'spot'"}
+            else:
+                roi = mb.open_case(run.cases[case_id]).roi
+                heat = np.random.default_rng(k).random(roi.shape) * 0.2
+                heat[: roi.shape[0] // 4] += 0.7 * roi[: roi.shape[0] // 4]
+                write_map(run.attention_path(case_id, k), (heat / heat.max()).astype(np.float32))
+            ledger.write(replace(row, detail=row.detail | {"attention": told}))

@@ -11,7 +11,7 @@ import pytest
 
 import medebench as mb
 from medebench.report import build_report
-from tests.report.conftest import HOSTILE, FakeJudge, make_runs, make_set
+from tests.report.conftest import HOSTILE, FakeJudge, attend, make_runs, make_set
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
@@ -31,6 +31,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     texts[4] = HOSTILE
     cases = mb.load_cases(make_set(folder / "set", count=CASES, texts=texts))
     runs = make_runs(cases, folder, controls=["identity"], judge=FakeJudge())
+    attend(runs[0], skip=["c1"])
+    mb.ground(runs)
     return build_report(runs, folder / "report").index
 
 
@@ -211,6 +213,51 @@ def test_macro_and_tables(browser: Browser) -> None:
     assert js(browser, "document.querySelectorAll('#organ-table td.heat').length") == 18
     name = js(browser, "document.querySelector('#organ-table tbody th').textContent")
     assert name == "Eyes · Remove spots"
+
+
+def test_why_edits_fail(browser: Browser, wait: Any) -> None:
+    count = "document.querySelectorAll('#type-table tbody tr').length"
+    assert js(browser, count) == 3
+    browser.execute_script("document.getElementById('type-organs').open = true")
+    organs = "[...document.querySelectorAll('#type-organ-table tbody tr')].map(r => r.innerText)"
+    everyone = js(browser, organs)
+    assert len(everyone) == 3
+    choose(browser, "type-run", "2")
+    assert js(browser, organs) != everyone
+    assert all("100 %" in row for row in js(browser, organs))  # identity: nothing done
+    browser.execute_script("document.querySelector('.shots').scrollIntoView()")
+    shown = "[...document.querySelectorAll('.shots:first-child img')]"
+    wait(lambda: js(browser, f"{shown}.every(i => i.complete && i.naturalWidth > 0)"))
+    assert js(browser, "document.querySelectorAll('.shots img.over').length") > 4
+
+
+def test_an_example_opens_its_case_with_its_editor(browser: Browser, wait: Any) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    link = browser.find_element("css selector", ".kind:last-of-type .shots")
+    run = int(
+        js(browser, "[...document.querySelectorAll('.kind:last-of-type .shots')][0].hash")[-1]
+    )
+    link.send_keys(Keys.ENTER)
+    wait(lambda: js(browser, "document.getElementById('case').open"))
+    chosen = "document.getElementById('case-b').selectedOptions[0].textContent"
+    assert js(browser, chosen) == js(browser, f"MB.store.runs[{run}].name")
+    cells = "[...document.querySelectorAll('#case-scores .finding-cell')].map(c => c.innerText)"
+    wait(lambda: any("% of the" in text for text in js(browser, cells)))
+    assert len(js(browser, cells)) == 3
+    choose(browser, "case-overlay", "change")
+    wait(lambda: js(browser, "document.querySelector('#case-view img.over').naturalWidth > 0"))
+    choose(browser, "case-overlay", "")
+    assert js(browser, "document.querySelectorAll('#case-view img.over').length") == 0
+
+
+def test_the_gallery_is_filtered_by_finding(browser: Browser, wait: Any) -> None:
+    choose(browser, "f-type", "nothing")
+    choose(browser, "f-run", "2")
+    number = "document.getElementById('g-count').textContent"
+    wait(lambda: js(browser, number) == "30 of 30 cases")
+    choose(browser, "f-type", "success")
+    wait(lambda: js(browser, number) == "0 of 30 cases")
 
 
 def test_narrow_screen_scrolls_inside_its_boxes(browser: Browser) -> None:

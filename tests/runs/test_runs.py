@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 
 import medebench as mb
+from medebench.editors import controls
 from medebench.errors import BusyError, InputError, MedebenchError
 from medebench.runs import COLUMNS, editing, scoring
 from medebench.runs.exporting import export_runs
@@ -49,8 +50,12 @@ def test_running_again_repeats_nothing(run, small_set, monkeypatch):
     def forbidden(*_):
         raise AssertionError("edited again")
 
-    monkeypatch.setattr(editing, "_one_output", forbidden)
+    times = {path: path.stat().st_mtime_ns for path in run.edits.iterdir()}
+    monkeypatch.setattr(controls.Noise, "edit", forbidden)
     mb.edit(small_set, "noise", out=run.path, outputs=2)
+    assert {path: path.stat().st_mtime_ns for path in run.edits.iterdir()} == times
+    with run.ledger() as ledger:
+        assert {row.reason for row in ledger.outputs().values()} == {None}
 
 
 def test_only_what_is_missing_is_done_again(run, small_set):
@@ -107,9 +112,9 @@ def test_scores_are_the_metrics(run):
 def test_scoring_again_computes_nothing_and_new_metrics_are_added(run, monkeypatch):
     mb.score(run, ["cp"])
     calls = []
-    measure = scoring._measure
+    measure = scoring.measure
     monkeypatch.setattr(
-        scoring, "_measure", lambda m, *rest: calls.append(m.name) or measure(m, *rest)
+        scoring, "measure", lambda m, *rest: calls.append(m.name) or measure(m, *rest)
     )
     mb.score(run, ["cp"])
     assert calls == []

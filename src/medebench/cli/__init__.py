@@ -17,12 +17,15 @@ from medebench.cli import (
     cases_make,
     cases_show,
     edit,
+    editors,
     export,
+    ground,
     judge_audit,
     listing,
     report,
     run,
     score,
+    train,
 )
 
 app = typer.Typer(
@@ -42,6 +45,11 @@ cases_app = typer.Typer(
 )
 judge_app = typer.Typer(
     help="Find out whether a judge can be trusted.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+train_app = typer.Typer(
+    help="Make the built-in editor again, and see what it can do.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -81,13 +89,17 @@ cases_app.command("show")(cases_show.show)
 app.command("edit")(edit.edit)
 app.command("adopt")(adopt.adopt)
 app.command("score")(score.score)
+app.command("ground")(ground.ground)
 app.command("report")(report.report)
 app.command("export")(export.export)
-app.command("editors")(listing.editors)
+app.command("editors")(editors.editors)
 app.command("metrics")(listing.metrics)
 app.command("judges")(listing.judges)
 app.add_typer(judge_app, name="judge")
 judge_app.command("audit")(judge_audit.audit)
+app.add_typer(train_app, name="train")
+train_app.command("phantom-editor")(train.phantom_editor)
+train_app.command("evaluate")(train.evaluate)
 
 
 def main() -> None:

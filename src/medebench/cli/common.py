@@ -12,7 +12,7 @@ from typing import Annotated, Any, ParamSpec, TypeVar
 
 import typer
 
-from medebench.errors import MedebenchError
+from medebench.errors import MedebenchError, NotReadyError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -37,6 +37,13 @@ def guarded(function: Callable[P, R]) -> Callable[P, R]:
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return function(*args, **kwargs)
+        except NotReadyError as error:
+            if debugging():
+                raise
+            *others, last = str(error).splitlines()
+            for line in others:
+                fail(line, error.exit_code)
+            raise fail(last, error.exit_code) from None
         except MedebenchError as error:
             if debugging():
                 raise

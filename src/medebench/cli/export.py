@@ -24,7 +24,7 @@ def export(
 ) -> None:
     """Write the scores of runs as one long table.
 
-    Its columns: run, editor, organ, task, case, k, metric, value, reason.
+    Its columns: run, editor, organ, task, case, k, metric, value, reason, finding.
 
     Example: medebench export runs/* --format parquet --out scores.parquet
     """

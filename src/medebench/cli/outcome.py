@@ -29,12 +29,12 @@ def finish_edit(run: Run, as_json: bool) -> None:
     reasons = _count(row.reason for row in rows)
     made, failed = len(rows) - sum(reasons.values()), sum(reasons.values())
     if as_json:
-        facts = _facts(run) | {"outputs": made, "failed": failed, "reasons": reasons}
+        facts = run_facts(run) | {"outputs": made, "failed": failed, "reasons": reasons}
         print_json(facts | {"unmatched": run.info.unmatched})
     else:
         covered = f", {run.info.cases.count} of {run.info.cases.of} cases"
         say(f"{run.name}: {made} outputs{covered}, {failed} failed, in {run.path}")
-        _say_reasons(reasons)
+        say_reasons(reasons)
         if names := run.info.unmatched:
             say(f"  {len(names)} pictures are named after no case, e.g. {names[0]}: left alone")
     if failed:
@@ -48,24 +48,24 @@ def finish_score(runs: Sequence[Run], as_json: bool) -> None:
         with run.ledger() as ledger:
             rows = [(row.value, row.reason, row.output) for row in ledger.scores()]
         reasons = _count(reason for _, reason, _ in rows)
-        broken += sum(_is_broken(reason) for _, reason, _ in rows)
+        broken += sum(is_broken(reason) for _, reason, _ in rows)
         scored = sum(value is not None for value, _, _ in rows)
-        facts.append(_facts(run) | {"scored": scored, "of": len(rows), "reasons": reasons})
+        facts.append(run_facts(run) | {"scored": scored, "of": len(rows), "reasons": reasons})
         if not as_json:
             say(f"{run.name}: {scored} of {len(rows)} scores, in {run.path}")
-            _say_reasons(reasons)
+            say_reasons(reasons)
     if as_json:
         print_json({"runs": facts})
     if broken:
         raise typer.Exit(1)
 
 
-def _is_broken(reason: str | None) -> bool:
+def is_broken(reason: str | None) -> bool:
     """Whether there was no picture to score; an undefined score of a good one is no failure."""
     return reason is not None and reason.startswith(NO_PICTURE)
 
 
-def _facts(run: Run) -> dict[str, Any]:
+def run_facts(run: Run) -> dict[str, Any]:
     return {"run": run.name, "path": str(run.path), "editor": run.info.editor}
 
 
@@ -73,7 +73,7 @@ def _count(reasons: Iterable[str | None]) -> dict[str, int]:
     return dict(Counter(reason for reason in reasons if reason is not None).most_common())
 
 
-def _say_reasons(reasons: dict[str, int], most: int = 3) -> None:
+def say_reasons(reasons: dict[str, int], most: int = 3) -> None:
     for reason, count in list(reasons.items())[:most]:
         say(f"  {count} x {reason}")
     if len(reasons) > most:

@@ -30,7 +30,7 @@ def run(
     retry_failed: RetryFailed = False,
     as_json: Json = False,
 ) -> None:
-    """Do everything a plan says: edit, score, report. Run again, it continues.
+    """Do everything a plan says: edit, score, ground, report. Run again, it continues.
 
     Examples:
 
@@ -50,6 +50,7 @@ def run(
                 "page": None if done.report is None else str(done.report.index),
                 "table": None if done.report is None else done.report.table.to_json(),
                 "failed": done.failed,
+                "skipped": list(done.skipped),
             }
         )
     else:
@@ -57,6 +58,8 @@ def run(
             print_table(done.report.table.rich(table_width()))
             say(f"page: {done.report.index}")
         say(f"runs: {loaded.out / 'runs'}")
+        for line in done.skipped:
+            say(f"left out: {line}")
         if done.failed:
             say(f"{done.failed} outputs failed; their reasons are in the ledgers and the report")
     if done.failed:

@@ -26,6 +26,8 @@ class EditorEntry(_Part):
     settings: dict[str, Any] = {}
     outputs: int | None = Field(None, ge=1)
     seed: int | None = None
+    #: Left out, with a word, where it is not ready (an extra or weights are missing).
+    optional: bool = False
 
 
 class AdoptEntry(_Part):
@@ -55,6 +57,12 @@ class ReportEntry(_Part):
     published: bool = True
 
 
+class GroundEntry(_Part):
+    """`ground: true`, or a mapping with thresholds that differ from the default."""
+
+    thresholds: dict[str, float] = {}
+
+
 class PlanModel(_Part):
     cases: str
     organs: list[str] | None = None
@@ -66,6 +74,7 @@ class PlanModel(_Part):
     adopt: list[AdoptEntry] = []
     metrics: list[str] | None = None
     judge: JudgeEntry | None = None
+    ground: GroundEntry | None = GroundEntry()
     report: ReportEntry | None = ReportEntry()
 
     @field_validator("editors", mode="before")
@@ -80,7 +89,7 @@ class PlanModel(_Part):
     def _named(cls, value: Any) -> Any:
         return {"name": value} if isinstance(value, str) else value
 
-    @field_validator("report", mode="before")
+    @field_validator("ground", "report", mode="before")
     @classmethod
     def _yes_or_no(cls, value: Any) -> Any:
         return {} if value is True else None if value is False else value
@@ -145,6 +154,7 @@ def _first(error: ValidationError) -> str:
             "adopt": AdoptEntry,
             "report": ReportEntry,
             "judge": JudgeEntry,
+            "ground": GroundEntry,
         }
         nested = len(first["loc"]) > 1
         model = parts.get(str(first["loc"][0]), PlanModel) if nested else PlanModel

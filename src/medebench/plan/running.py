@@ -1,4 +1,4 @@
-"""Running a plan: everything is checked first, then edited, scored and reported."""
+"""Running a plan: everything is checked first, then edited, scored, grounded and reported."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from pathlib import Path
 
 from medebench.cases import load_cases
 from medebench.editors import Chosen, find_editor
-from medebench.errors import InputError
+from medebench.errors import InputError, NotReadyError
+from medebench.grounding import Thresholds
 from medebench.judge import find_judge
 from medebench.metrics import find_metrics
 from medebench.plan.model import EditorEntry, Plan
 from medebench.progress import Progress, silent
 from medebench.report import Report, build_report
-from medebench.runs import Run, adopt, edit, score
+from medebench.runs import Run, adopt, edit, ground, score
 from medebench.runs.adopting import match_files
 from medebench.runs.judging import JudgeLimits
+from medebench.settings import read_settings
 
 Bar = Callable[[str], AbstractContextManager[Progress]]
 
@@ -29,6 +31,8 @@ class Done:
     report: Report | None
     #: Outputs that could not be made.
     failed: int
+    #: Optional editors that are not ready here, and why.
+    skipped: tuple[str, ...] = ()
 
 
 def _no_bar(title: str) -> AbstractContextManager[Progress]:
@@ -41,6 +45,8 @@ def run_plan(
     """Do what is still to be done of `plan`. Nothing is written before all of it makes sense."""
     try:
         return _run(plan, workers, retry_failed, bar)
+    except NotReadyError:
+        raise
     except InputError as error:
         text = str(error)
         raise InputError(text if plan.name in text else f"plan {plan.name}: {text}") from error
@@ -58,9 +64,10 @@ def _run(plan: Plan, workers: int | None, retry_failed: bool, bar: Bar) -> Done:
     if model.judge is not None:
         judge = find_judge(_local(plan, model.judge.name), model.judge.options())
         limits = JudgeLimits(max_cost=model.judge.max_cost)
-    editors = [
-        (entry, find_editor(_local(plan, entry.editor), entry.settings)) for entry in model.editors
-    ]
+    thresholds = None
+    if model.ground is not None:
+        thresholds = read_settings(Thresholds, model.ground.thresholds, "ground.thresholds")
+    editors, skipped = _ready(plan)
     for taken in model.adopt:
         match_files(Path(plan.path(taken.folder)), cases)
     names = [_run_name(entry, chosen) for entry, chosen in editors]
@@ -108,6 +115,15 @@ def _run(plan: Plan, workers: int | None, retry_failed: bool, bar: Bar) -> Done:
             retry_failed=retry_failed,
             progress=progress,
         )
+    if thresholds is not None:
+        with bar("grounding") as progress:
+            ground(
+                runs,
+                thresholds=thresholds,
+                workers=workers,
+                retry_failed=retry_failed,
+                progress=progress,
+            )
     report = None
     if model.report is not None:
         with bar("reporting") as progress:
@@ -120,7 +136,23 @@ def _run(plan: Plan, workers: int | None, retry_failed: bool, bar: Bar) -> Done:
                 workers=workers,
                 progress=progress,
             )
-    return Done(runs, report, sum(map(_failed, runs)))
+    return Done(runs, report, sum(map(_failed, runs)), skipped)
+
+
+def _ready(plan: Plan) -> tuple[list[tuple[EditorEntry, Chosen]], tuple[str, ...]]:
+    """The plan's editors; what one of them lacks is said before any of them begins."""
+    editors: list[tuple[EditorEntry, Chosen]] = []
+    lacking: list[str] = []
+    skipped: list[str] = []
+    for entry in plan.model.editors:
+        chosen = find_editor(_local(plan, entry.editor), entry.settings)
+        found = [f"editor '{chosen.name}': {one}" for one in chosen.problems()]
+        if not found:
+            editors.append((entry, chosen))
+        (skipped if entry.optional else lacking).extend(found)
+    if lacking:
+        raise NotReadyError("\n".join(lacking))
+    return editors, tuple(skipped)
 
 
 def _local(plan: Plan, call: str) -> str:

@@ -11,17 +11,22 @@ from medebench.cases import Case
 from medebench.progress import Progress, silent
 from medebench.report.collect import Material, collect
 from medebench.report.details import detail_scripts
+from medebench.report.diagnosis import make_diagnosis
 from medebench.report.export import comparisons_csv, organs_csv, tasks_csv
-from medebench.report.figures import draw_figures
+from medebench.report.figures import Drawing, draw_diagnosis, draw_figures
 from medebench.report.folder import Folder
-from medebench.report.gallery import gallery_data, script
+from medebench.report.gallery import Grounded, gallery_data, script
+from medebench.report.overlay import draw_overlays
 from medebench.report.page import page_data, render_page
+from medebench.report.published import published_attention
 from medebench.report.statistics import compute
 from medebench.report.tables import HeadlineTable, make_table
 from medebench.report.views import draw_views
+from medebench.report.why import attention_csv, findings_csv
 from medebench.runs.run import Run
 
 SCRIPTS = ("dom.js", "store.js", "theme.js", "tables.js", "filters.js", "gallery.js", "case.js")
+STYLES = ("page.css", "gallery.css")
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,8 @@ def build_report(
     views = draw_views(material, folder, workers, progress)
     shares = {key: view.share for key, view in views.cases.items() if view.share is not None}
     drawings = draw_figures(material, statistics, shares, published)
-    for drawing in drawings:
+    grounded, beside = _ground(material, folder, workers, published)
+    for drawing in (*drawings, *beside):
         folder.write(f"figures/{drawing.name}.svg", drawing.svg)
         folder.write(f"figures/{drawing.name}.pdf", drawing.pdf)
     folder.write("table.csv", table.csv())
@@ -64,20 +70,43 @@ def build_report(
     folder.write("organs.csv", organs_csv(material, statistics))
     folder.write("tasks.csv", tasks_csv(material, statistics))
     folder.write("comparisons.csv", comparisons_csv(material, statistics))
-    gallery = gallery_data(material, views)
+    gallery = gallery_data(material, views, grounded)
     chunks = detail_scripts(material, [case[0] for case in gallery["cases"]])
     for number, text in chunks.items():
         folder.write(f"assets/details/{number}.js", text)
-    data = page_data(material, statistics, table, sorted(chunks))
+    diagnosis = grounded.diagnosis if grounded else None
+    data = page_data(material, statistics, table, sorted(chunks), diagnosis)
     folder.write("assets/data.js", script("MEDEBENCH_DATA", data))
     folder.write("assets/cases.js", script("MEDEBENCH_CASES", gallery))
     static = files("medebench.report") / "static"
-    for name in (*SCRIPTS, "page.css", "gallery.css"):
+    scripts = (*SCRIPTS, "diagnosis.js") if grounded else SCRIPTS
+    styles = (*STYLES, "diagnosis.css") if grounded else STYLES
+    for name in (*scripts, *styles):
         folder.write(f"assets/{name}", (static / name).read_bytes())
-    html = render_page(material, statistics, table, drawings, title, SCRIPTS)
+    html = render_page(
+        material, statistics, table, drawings, title, scripts, views, grounded, beside, published
+    )
     folder.write("index.html", html)
     folder.close(views.facts)
     return Report(folder.path / "index.html", table)
+
+
+def _ground(
+    material: Material, folder: Folder, workers: int | None, published: bool
+) -> tuple[Grounded | None, list[Drawing]]:
+    """The diagnosis with its overlays, figures and tables, if the runs were grounded."""
+    diagnosis = make_diagnosis(material)
+    if diagnosis is None:
+        folder.remove("findings.csv", "attention.csv")
+        return None, []
+    folder.write("findings.csv", findings_csv(diagnosis))
+    if diagnosis.attention is None:
+        folder.remove("attention.csv")
+    else:
+        beside = published_attention().iou if published else {}
+        folder.write("attention.csv", attention_csv(diagnosis.attention, beside))
+    overlays = draw_overlays(material, diagnosis.found, folder, workers)
+    return Grounded(diagnosis, overlays), draw_diagnosis(diagnosis, material)
 
 
 def _cases(material: Material) -> dict[str, Case]:

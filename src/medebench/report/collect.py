@@ -13,7 +13,8 @@ import polars as pl
 
 from medebench.cases import Case
 from medebench.errors import InputError
-from medebench.report.facts import HEADLINES, Score, describe, judge_text
+from medebench.report.facts import DIAGNOSTIC, HEADLINES, Score, describe, judge_text
+from medebench.runs.diagnosing import FINDING
 from medebench.runs.ledger import CaseRow, Ledger, OutputRow
 from medebench.runs.run import Run
 
@@ -75,6 +76,8 @@ class Material:
     cases: dict[str, Case] = field(default_factory=dict)
     #: metric -> the values of each output that was judged several times, of models if there are any
     repeats: dict[str, list[list[float]]] = field(default_factory=dict)
+    #: The scores of the diagnosis, which are not in `frame`.
+    grounded: pl.DataFrame = field(default_factory=pl.DataFrame)
 
     @property
     def models(self) -> list[Entry]:
@@ -146,7 +149,7 @@ def collect(runs: Sequence[Run], headline: str = "cp") -> Material:
             if case_id in own
         }
         entries.append(Entry(run, index, frozenset(key for key, _ in held), held, cost))
-    frame = pl.concat(frames)
+    frame, grounded = _split(pl.concat(frames))
     scores = describe(frame["metric"].unique().sort().to_list(), judges.details)
     return Material(
         tuple(entries),
@@ -156,7 +159,15 @@ def collect(runs: Sequence[Run], headline: str = "cp") -> Material:
         tuple(keys.clashes),
         judges.names,
         repeats=judges.repeats,
+        grounded=grounded,
     )
+
+
+def _split(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """What the tables show, and what only the diagnosis does; where there is no other, both."""
+    own = pl.col("metric").is_in(sorted(DIAGNOSTIC))
+    shown, grounded = frame.filter(~own), frame.filter(own)
+    return (frame if shown.is_empty() else shown), grounded
 
 
 def without_folders(run: Run, text: str) -> str:
@@ -217,7 +228,8 @@ class _Judges:
         self._models |= not run.info.control
         for score in ledger.scores():
             detail = score.detail
-            if not (who := judge_text(detail)):
+            # A finding rests on somebody's judgement, but it is none.
+            if score.metric == FINDING or not (who := judge_text(detail)):
                 continue
             known = self.details.get(score.metric)
             # One that was refused or failed does not tell everything about its judge.

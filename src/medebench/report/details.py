@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from medebench.report.collect import Material, without_folders
-from medebench.report.facts import JUDGE_SETTINGS, judge_of
+from medebench.report.collect import Entry, Material, without_folders
+from medebench.report.facts import DIAGNOSTIC, JUDGE_SETTINGS, judge_of
 from medebench.report.gallery import script
+from medebench.runs.diagnosing import FINDING
+from medebench.runs.ledger import ScoreRow
 from medebench.runs.run import Run
 
 #: Cases in one script; `static/store.js` counts the same way.
@@ -22,6 +24,8 @@ _HIDDEN = (
     *("judge", "stand_in", *JUDGE_SETTINGS, "variant", "rubric_hash", "without", "repeats", "sd"),
     *("tokens_in", "tokens_out", "price"),
 )
+#: What is shown of the diagnosis: why, and what the editor's attention was recorded for.
+_GROUNDED = ((FINDING, "why"), ("attention_iou", "concept"))
 _NAMES = {"values": "values of the repeats", "unread": "repeats that could not be read"}
 
 
@@ -40,8 +44,12 @@ def detail_scripts(material: Material, keys: list[str]) -> dict[int, str]:
                 key = own.get(row.case_id)
                 if key is None or not row.detail:
                     continue
+                if row.metric in DIAGNOSTIC and not _is_shown(entry, key, row):
+                    continue
                 chunk = chunks.setdefault(numbers[key] // CHUNK, {})
                 for field, value in row.detail.items():
+                    if row.metric in DIAGNOSTIC and (row.metric, field) not in _GROUNDED:
+                        continue
                     if field in _HIDDEN or value in (None, "", [], {}):
                         continue
                     what = shown(value) if field == "differences" else as_text(value)
@@ -55,6 +63,13 @@ def detail_scripts(material: Material, keys: list[str]) -> dict[int, str]:
         number: script(f"MEDEBENCH_DETAILS_{number}", chunk)
         for number, chunk in sorted(chunks.items())
     }
+
+
+def _is_shown(entry: Entry, key: str, row: ScoreRow) -> bool:
+    """Whether the diagnosis has something to say here, and about the picture that is shown."""
+    output = entry.outputs.get((key, row.k))
+    told = any((row.metric, field) in _GROUNDED for field in row.detail)
+    return told and output is not None and output.sha256 == row.output
 
 
 def key_id(material: Material, key: str) -> str:

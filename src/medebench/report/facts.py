@@ -7,7 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from medebench.errors import InputError
+from medebench.grounding import GROUNDING_METRICS
 from medebench.metrics import METRICS, Metric
+from medebench.runs.attending import SCORES as ATTENTION_SCORES
+from medebench.runs.diagnosing import FINDING
 
 STAND_IN = "offline stand-in, not comparable with the paper's GPT-4o"
 _LABELS = {
@@ -18,6 +21,10 @@ _LABELS = {
     "change_inside": "Change inside",
     "change_outside": "Change outside",
 }
+#: What the diagnosis is made of: it has a section of its own and stays out of the tables.
+DIAGNOSTIC = frozenset(
+    {FINDING, "done", "missed", *ATTENTION_SCORES, *(one.name for one in GROUNDING_METRICS)}
+)
 _JUDGED = {
     "ea": ("EA", "editing accuracy: whether the instruction was carried out"),
     "vq": ("VQ", "visual quality: whether the result looks real"),
@@ -132,8 +139,9 @@ def _describe(name: str, detail: Mapping[str, object]) -> Score:
         full += f", mean of {repeats} repeats" if repeats > 1 else ""
         stand_in = judge == "offline" or bool(detail.get("stand_in"))
         return Score(name, label, summary, "higher", 0.0, 1.0, 3, kind, full, stand_in, repeats)
+    metric: object = next((one for one in GROUNDING_METRICS if one.name == name), None)
     try:
-        metric = METRICS.find(name)
+        metric = metric or METRICS.find(name)
     except InputError:
         metric = None
     if not isinstance(metric, Metric):

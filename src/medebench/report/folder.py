@@ -38,6 +38,11 @@ class Folder:
         if not (path.is_file() and path.read_bytes() == data):
             write_bytes(path, data)
 
+    def remove(self, *names: str) -> None:
+        """Files beside the own folders that an earlier report may have had, and this has not."""
+        for name in names:
+            (self.path / name).unlink(missing_ok=True)
+
     def close(self, facts: dict[str, Any]) -> None:
         for own in OWN_FOLDERS:
             for path in sorted((self.path / own).rglob("*"), reverse=True):

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from medebench.report.collect import NO_ORGAN, NO_TASK, Material
+from medebench.report.diagnosis import Diagnosis
+from medebench.report.overlay import Overlay, Place
 from medebench.report.views import CaseView, OutputView, Views
 
 DECIMALS = 4
+
+
+@dataclass(frozen=True)
+class Grounded:
+    """The diagnosis, and the overlays of each output that has any."""
+
+    diagnosis: Diagnosis
+    overlays: dict[Place, tuple[Overlay, ...]]
 
 
 class _Table:
@@ -27,7 +38,9 @@ class _Table:
         return self._numbers[text]
 
 
-def gallery_data(material: Material, views: Views) -> dict[str, Any]:
+def gallery_data(
+    material: Material, views: Views, grounded: Grounded | None = None
+) -> dict[str, Any]:
     """See `static/store.js` for the reader of these arrays."""
     organs, tasks, reasons = _Table(), _Table(), _Table()
     keys = sorted(material.places, key=natural)
@@ -57,7 +70,20 @@ def gallery_data(material: Material, views: Views) -> dict[str, Any]:
         "tasks": tasks.texts,
         "reasons": reasons.texts,
         "outputs": _outputs(material, views, numbers, reasons),
+        "grounded": None if grounded is None else _grounded(material, grounded, numbers),
     }
+
+
+def _grounded(
+    material: Material, grounded: Grounded, numbers: dict[str, int]
+) -> list[list[list[Any]]]:
+    """For every run [case number, k, type or null, {kind: overlay}] of each output."""
+    found: list[list[list[Any]]] = [[] for _ in material.entries]
+    for one in grounded.diagnosis.found:
+        place = one.entry.index, one.case, one.k
+        shown = {overlay.kind: overlay.key for overlay in grounded.overlays.get(place, ())}
+        found[one.entry.index].append([numbers[one.case], one.k, one.type, shown])
+    return found
 
 
 def _outputs(
@@ -68,13 +94,14 @@ def _outputs(
     A missing score is null, and its reason is found in `why` under the output's place.
     """
     found = []
+    every = pl.concat([material.frame, material.grounded]).unique(maintain_order=True)
     for entry in material.entries:
         order = sorted(entry.outputs, key=lambda one: (numbers[one[0]], one[1]))
         places = {one: place for place, one in enumerate(order)}
         shown = [views.outputs[(entry.index, *one)] for one in order]
         values: dict[str, list[float | None]] = {}
         why: dict[str, dict[int, int]] = {}
-        rows = material.frame.filter(pl.col("run") == entry.name)
+        rows = every.filter(pl.col("run") == entry.name)
         for case, k, metric, value, reason in rows.select(
             "case", "k", "metric", "value", "reason"
         ).iter_rows():

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from medebench.analysis import reliability
 from medebench.report.collect import Entry, Material, without_folders
+from medebench.report.diagnosis import Diagnosis
 from medebench.report.facts import judge_of
 from medebench.report.tables import HeadlineTable
 
@@ -133,7 +134,7 @@ def repeats(material: Material) -> list[str]:
     return found
 
 
-def reproduce(material: Material, table: HeadlineTable) -> str:
+def reproduce(material: Material, table: HeadlineTable, diagnosis: Diagnosis | None = None) -> str:
     """The command lines that lead from the runs to this page."""
     names = " ".join(shlex.quote(f"runs/{entry.name}") for entry in material.entries)
     own = [score.name for score in material.scores if not score.judge]
@@ -143,8 +144,15 @@ def reproduce(material: Material, table: HeadlineTable) -> str:
         asked = f" --rubric {shlex.quote(rubric)}" if rubric else ""
         asked += f" --repeats {times}" if times > 1 else ""
         lines.append(f"medebench score {names} --judge {shlex.quote(name)}{asked}")
+    lines.sort()
+    if diagnosis is not None:
+        # Where runs were grounded in different ways, the text above says how each was.
+        sets = {one.given for one in diagnosis.found}
+        given = sets.pop() if len(sets) == 1 else ()
+        limits = "".join(f" --threshold {name}={value:g}" for name, value in given)
+        lines.append(f"medebench ground {names}{limits}")
     lead = "" if table.headline == "cp" else f" --headline {table.headline}"
-    return "\n".join([*sorted(lines), f"medebench report {names}{lead} --out report"])
+    return "\n".join([*lines, f"medebench report {names}{lead} --out report"])
 
 
 def _some(names: Iterable[str], most: int = 4) -> str:

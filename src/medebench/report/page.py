@@ -8,15 +8,20 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import medebench
+from medebench.report import why
 from medebench.report.collect import Material
+from medebench.report.diagnosis import Diagnosis
 from medebench.report.export import Key, row_names
 from medebench.report.facts import HEADLINES, STAND_IN, judge_of
 from medebench.report.figures import Drawing
 from medebench.report.formats import interval_text
+from medebench.report.gallery import Grounded
 from medebench.report.methods import judges, repeats, reproduce, run_facts, warnings_of
 from medebench.report.palette import run_colours, variables
+from medebench.report.published import published_attention
 from medebench.report.statistics import UNIT, Statistics, Summary
 from medebench.report.tables import MARK, MARK_MEANING, HeadlineTable
+from medebench.report.views import Views
 from medebench.report.words import finding
 
 _TITLE = "Text-guided medical image editing"
@@ -29,6 +34,10 @@ def render_page(
     drawings: Sequence[Drawing],
     title: str | None,
     scripts: Sequence[str],
+    views: Views,
+    grounded: Grounded | None,
+    diagnosis_drawings: Sequence[Drawing],
+    published: bool,
 ) -> str:
     environment = Environment(
         loader=PackageLoader("medebench.report", "templates"),
@@ -54,7 +63,7 @@ def render_page(
         runs=run_facts(material),
         judges=judges(material),
         repeats=repeats(material),
-        reproduce=reproduce(material, table),
+        reproduce=reproduce(material, table, grounded.diagnosis if grounded else None),
         version=medebench.__version__,
         mark=MARK,
         mark_meaning=MARK_MEANING,
@@ -62,6 +71,12 @@ def render_page(
         interval=interval_text,
         judge_of=judge_of,
         scripts=scripts,
+        views=views,
+        diagnosis=grounded.diagnosis if grounded else None,
+        overlays=grounded.overlays if grounded else {},
+        diagnosis_drawings=diagnosis_drawings,
+        attention_published=published_attention() if published else None,
+        why=why,
         outputs=sum(len(entry.outputs) for entry in material.entries),
     )
 
@@ -75,7 +90,11 @@ def _groups(table: HeadlineTable) -> list[tuple[str, str, Any]]:
 
 
 def page_data(
-    material: Material, statistics: Statistics, table: HeadlineTable, chunks: Sequence[int]
+    material: Material,
+    statistics: Statistics,
+    table: HeadlineTable,
+    chunks: Sequence[int],
+    diagnosis: Diagnosis | None = None,
 ) -> dict[str, Any]:
     """What `static/tables.js` and the gallery need besides the cases."""
     colours = run_colours(len(material.models), len(material.controls))
@@ -91,6 +110,7 @@ def page_data(
             [s.name, s.label, s.better, s.decimals, s.stand_in, s.summary] for s in table.columns
         ],
         "basis": table.basis,
+        "types": None if diagnosis is None else _types(diagnosis),
         "finer": {
             "organs": _finer(material, statistics.organs, table),
             "tasks": _finer(material, statistics.tasks, table),
@@ -115,6 +135,21 @@ def page_data(
             }
             for (family, metric), pairs in statistics.pairs.items()
         ],
+    }
+
+
+def _types(diagnosis: Diagnosis) -> dict[str, Any]:
+    """Names of the types, and for each run and organ how often each of them occurs."""
+    organs = sorted({one.organ for one in diagnosis.found})
+    kinds = [*diagnosis.types, None]
+    counts: dict[tuple[int, str], list[int]] = {}
+    for one in diagnosis.found:
+        cells = counts.setdefault((one.entry.index, one.organ), [0] * len(kinds))
+        cells[kinds.index(one.type)] += 1
+    return {
+        "names": [list(item) for item in diagnosis.types.items()],
+        "organs": organs,
+        "counts": [[run, organs.index(o), *cells] for (run, o), cells in sorted(counts.items())],
     }
 
 

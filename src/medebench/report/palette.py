@@ -30,6 +30,19 @@ _CONTROLS = (
     ("#a5a2ad", "#7f8792"),
     ("#4f5a55", "#c6cdc9"),
 )
+#: Types of failure, from best to worst. The same on dark pages, under dark text; told apart with
+#: every kind of colour vision, and close to no colour of a run.
+TYPES = {
+    "success": "#2fb58c",
+    "nothing": "#b4bcc4",
+    "weak": "#74bfe8",
+    "wrong_place": "#efb73e",
+    "repainted": "#e2733a",
+    "damaged": "#bd82b4",
+}
+TYPE_INK = "#14171a"
+#: Overlays: the ROI, the region that is compared with it, and what they share.
+ROI, REGION, SHARED = "#ff4438", "#00d08f", "#ffe14d"
 _MODEL_MARKS = "osD^vPX<>ph8"
 _CONTROL_MARKS = "+x1234"
 
@@ -67,6 +80,7 @@ def run_colours(models: int, controls: int) -> list[Colour]:
 def variables() -> dict[str, tuple[str, str]]:
     """CSS variable -> (light, dark), for the style sheet and for figures that follow the theme."""
     base = {c.variable: (c.light, c.dark) for c in (INK, MUTED, GRID, PAPER)}
+    base |= {f"--type-{kind}": (colour, colour) for kind, colour in TYPES.items()}
     for kind, colours in (("model", _MODELS), ("control", _CONTROLS)):
         base |= {f"--{kind}-{i}": pair for i, pair in enumerate(colours)}
     return base

@@ -114,20 +114,32 @@ def colour_change(strength: NDArray[np.float32]) -> Bytes:
 def outline_svg(roi: NDArray[np.bool_]) -> str:
     """The border of the ROI as a vector: sharp at every size, light on dark and dark on light."""
     height, width = roi.shape
-    contours, _ = cv2.findContours(roi.astype(np.uint8), cv2.RETR_CCOMP, cv2.CHAIN_APPROX_TC89_KCOS)
-    tolerance = max(height, width) / 600
-    path = []
-    for contour in contours:
-        points = cv2.approxPolyDP(contour, tolerance, True).reshape(-1, 2)
-        path.append("M" + "L".join(f"{x} {y}" for x, y in points.tolist()) + "Z")
     stroke = 'fill="none" stroke-linejoin="round" vector-effect="non-scaling-stroke"'
-    line = "".join(path)
+    line = contour_path(roi)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-.5 -.5 {width} {height}" '
         'preserveAspectRatio="none">'
         f'<path d="{line}" {stroke} stroke="#000" stroke-opacity=".65" stroke-width="3.5"/>'
         f'<path d="{line}" {stroke} stroke="#5ff" stroke-width="1.6"/></svg>\n'
     )
+
+
+def contour_path(mask: NDArray[np.bool_], least: float = 0.0) -> str:
+    """The borders of a mask, holes included, as the data of an SVG path.
+
+    Parts and holes below the share `least` of the frame are left out.
+    """
+    height, width = mask.shape
+    contours, _ = cv2.findContours(
+        mask.astype(np.uint8), cv2.RETR_CCOMP, cv2.CHAIN_APPROX_TC89_KCOS
+    )
+    path = []
+    for contour in contours:
+        if least and cv2.contourArea(contour) < least * mask.size:
+            continue
+        points = cv2.approxPolyDP(contour, max(height, width) / 600, True).reshape(-1, 2)
+        path.append("M" + "L".join(f"{x} {y}" for x, y in points.tolist()) + "Z")
+    return "".join(path)
 
 
 def webp(picture: Bytes, quality: int) -> bytes:

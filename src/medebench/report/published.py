@@ -43,3 +43,23 @@ class PublishedTable:
 def published_table() -> PublishedTable:
     file = files("medebench.report") / "published" / "medebench_table2.json"
     return PublishedTable(**json.loads(file.read_text(encoding="utf-8")))
+
+
+@dataclass(frozen=True)
+class PublishedAttention:
+    """How well the paper's model looked where it was to edit, organ by organ."""
+
+    name: str
+    editor: str
+    note: str
+    iou: dict[str, float]
+
+    @property
+    def mean(self) -> float:
+        return sum(self.iou.values()) / len(self.iou)
+
+
+@cache
+def published_attention() -> PublishedAttention:
+    file = files("medebench.report") / "published" / "medebench_table4.json"
+    return PublishedAttention(**json.loads(file.read_text(encoding="utf-8")))

@@ -177,7 +177,7 @@ class Ledger:
         return float(next(iter(self._rows("SELECT COALESCE(SUM(cost), 0) FROM scores")))[0])
 
     def long_rows(self) -> list[tuple[Any, ...]]:
-        """One row a score, with what groups it: organ, task, case, k, source, ...
+        """One row a score, with what groups it: organ, task, case, k, source, and its type.
 
         A score of a picture that is no longer the output is no score of the output.
         """
@@ -186,7 +186,8 @@ class Ledger:
                 CASE WHEN s.output IS o.sha256 THEN s.value END,
                 CASE WHEN s.output IS o.sha256 OR s.output IS NULL THEN s.reason
                      ELSE '{STALE}' END,
-                c.source
+                c.source,
+                CASE WHEN s.output IS o.sha256 THEN json_extract(s.detail, '$.type') END
             FROM scores s JOIN cases c USING (case_id) LEFT JOIN outputs o USING (case_id, k)
             ORDER BY s.case_id, s.k, s.metric"""
         return list(self._rows(query))

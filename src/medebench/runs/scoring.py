@@ -94,7 +94,7 @@ class _Scorers:
         if opened.picture is None:
             return opened.without_picture()
         rows = [
-            _measure(metric, opened, opened.picture)
+            measure(metric, opened, opened.picture)
             for metric in self.metrics
             if metric.name in opened.missing
         ]
@@ -103,7 +103,8 @@ class _Scorers:
         return rows
 
 
-def _measure(metric: Metric, opened: Opened, picture: Picture) -> ScoreRow:
+def measure(metric: Metric, opened: Opened, picture: Picture) -> ScoreRow:
+    """One metric on one output: a value, or the reason why there is none."""
     start = time.perf_counter()
     value: float | None = None
     reason: str | None = None

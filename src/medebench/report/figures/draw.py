@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 
 from medebench.report.collect import Material
 from medebench.report.facts import HEADLINES, STAND_IN, Score, dimensions
-from medebench.report.figures import bars, distribution, inflation, radar, tradeoff
+from medebench.report.figures import (
+    agreement,
+    bars,
+    distribution,
+    failures,
+    inflation,
+    radar,
+    tradeoff,
+)
 from medebench.report.figures.style import inline, save, standalone
 from medebench.report.palette import Colour, run_colours
 from medebench.report.statistics import Statistics
@@ -19,6 +27,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from matplotlib.figure import Figure
+
+    from medebench.report.diagnosis import Diagnosis
 
 
 @dataclass(frozen=True)
@@ -35,7 +45,7 @@ class Drawing:
     @property
     def wide(self) -> bool:
         """Whether it takes a row of the page for itself."""
-        return self.name.startswith("radar")
+        return self.name.startswith(("radar", "failures"))
 
 
 @dataclass(frozen=True)
@@ -59,6 +69,30 @@ def draw_figures(
     colours = run_colours(len(material.models), len(material.controls))
     subject = Subject(material, statistics, colours, shares, published)
     return [drawing for plan in _plans(subject) if (drawing := _draw(*plan)) is not None]
+
+
+def draw_diagnosis(diagnosis: Diagnosis, material: Material) -> list[Drawing]:
+    """Types of failure, and place against accuracy."""
+    colours = run_colours(len(material.models), len(material.controls))
+    stand_in = any(link.stand_in for link in diagnosis.links)
+    plans: list[Plan] = [
+        (
+            "failures",
+            "Types of failure",
+            "Share of the outputs with a finding; in the bars the number of outputs, at their end "
+            "how many there are in all.",
+            "",
+            lambda: failures.draw(diagnosis),
+        ),
+        (
+            "agreement",
+            "Is an edit in the right place the right edit?",
+            agreement.caption(diagnosis.links) + (f" EA: {STAND_IN}." if stand_in else ""),
+            "",
+            lambda: agreement.draw(diagnosis, material, colours),
+        ),
+    ]
+    return [drawing for plan in plans if (drawing := _draw(*plan)) is not None]
 
 
 Plan = tuple[str, str, str, str, "Callable[[], AbstractContextManager[Figure] | None]"]

@@ -5,6 +5,7 @@ MB.caseView = (() => {
   const el = MB.el;
   const $ = MB.$;
   const dialog = $("case");
+  const overlay = $("case-overlay"); // only where something was grounded
   let shown = null;
   let pictures = [];
 
@@ -15,7 +16,7 @@ MB.caseView = (() => {
     for (const run of store.runs) {
       for (const output of store.outputs(run.index, one.index)) {
         const name = output.k ? `${run.name}, output ${output.k + 1}` : run.name;
-        found.push({ name, key: output.picture, output, run });
+        found.push({ name, key: output.picture, output, run, found: store.found(run.index, one.index, output.k) });
       }
     }
     return found;
@@ -31,11 +32,19 @@ MB.caseView = (() => {
       const source = change && picture.output ? store.change(picture.key) : store.large(picture.key);
       return el("img", { class: side, src: source, alt: `${picture.name}${change && picture.output ? ", change map" : ""}` });
     };
+    const over = (picture, side) => {
+      const key = overlay && !change && picture && picture.found ? picture.found.overlays[overlay.value] : null;
+      return key ? el("img", { class: `over ${side}`, src: store.overlay(key), alt: "" }) : null;
+    };
+    const tag = (picture) => {
+      const kind = over(picture, "") ? `, ${overlay.value}` : "";
+      return picture ? picture.name + kind : "";
+    };
     const view = $("case-view");
     view.style.setProperty("--ratio", shown.width ? shown.width / shown.height : 1);
-    MB.fill(view, layer(a, "left"), layer(b, "right"),
+    MB.fill(view, layer(a, "left"), over(a, "left"), layer(b, "right"), over(b, "right"),
       $("case-outline").checked && shown.outline ? el("img", { class: "outline", src: store.outline(shown.outline), alt: "" }) : null,
-      el("span", { class: "tag left", text: a ? a.name : "" }), el("span", { class: "tag right", text: b ? b.name : "" }),
+      el("span", { class: "tag left", text: tag(a) }), el("span", { class: "tag right", text: tag(b) }),
       el("span", { class: "line", "aria-hidden": "true" }));
     for (const button of $("case-strip").children) button.setAttribute("aria-pressed", button.dataset.place === $("case-b").value);
     slide();
@@ -64,13 +73,29 @@ MB.caseView = (() => {
     return el("td", { class: "n why" }, "–", el("small", { text: store.reason(run.index, output.place, score.name) }));
   };
 
+  const findingCell = ({ found, run, output }) => el("td", { class: "finding-cell" },
+    found ? el("span", {}, found.type ? el("span", { class: "swatch", "--c": `var(--type-${found.type})` }) : null, found.label) : "–",
+    el("small", { "data-why": `${run.index} ${output.k}`, text: found && !found.type ? store.reason(run.index, output.place, "success") : "" }));
+  const heads = () => (store.typeNames.size ? [el("th", { scope: "col", text: "Finding" })] : []);
+
   const table = () => MB.fill($("case-scores"),
-    el("thead", {}, el("tr", {}, el("th", { scope: "col", text: "Run" }), ...store.scores.map((score) => el("th", { scope: "col", class: "n", text: score.label, title: score.summary })))),
+    el("thead", {}, el("tr", {}, el("th", { scope: "col", text: "Run" }), ...heads(), ...store.scores.map((score) => el("th", { scope: "col", class: "n", text: score.label, title: score.summary })))),
     el("tbody", {}, ...pictures.filter((picture) => picture.run).map((picture) => el("tr", {},
       el("th", { scope: "row" }, el("span", { class: "who" }, MB.dot(picture.run), picture.name),
         picture.output.size ? el("small", { text: `was ${picture.output.size}` }) : null,
         picture.output.trouble ? el("small", { class: "trouble", text: picture.output.trouble }) : null),
+      ...(store.typeNames.size ? [findingCell(picture)] : []),
       ...store.scores.map((score) => scoreCell(picture, score))))));
+
+  // Why an output has its type, and what its editor looked for, stand with the details.
+  const isFinding = ([, , metric, field]) => (metric === "success" && field === "why") || (metric === "attention_iou" && field === "concept");
+  const explain = (lines) => {
+    const found = lines.filter(isFinding).sort((a, b) => b[3].localeCompare(a[3])); // why comes first
+    for (const [run, k, , field, text] of found) {
+      const cell = $("case-scores").querySelector(`[data-why="${run} ${k}"]`);
+      if (cell) cell.textContent += field === "why" ? `${text}. ` : `Attention on “${text}”. `;
+    }
+  };
 
   const saidLine = ([run, k, metric, field, what]) => {
     const score = store.byName.get(metric);
@@ -83,8 +108,16 @@ MB.caseView = (() => {
     const box = $("case-details");
     box.hidden = !store.hasDetails.has(store.chunkOf(one));
     MB.fill($("case-said"));
-    const load = () => store.details(one).then((lines) => {
+    if (store.typeNames.size && !box.hidden) {
+      store.details(one).then((lines) => {
+        if (shown !== one) return;
+        explain(lines);
+        box.hidden = lines.every(isFinding);
+      });
+    }
+    const load = () => store.details(one).then((all) => {
       if (shown !== one) return;
+      const lines = all.filter((line) => !isFinding(line));
       MB.fill($("case-said"), ...(lines.length ? lines.flatMap(saidLine) : [el("p", { text: "Nothing about this case." })]));
     });
     box.ontoggle = () => box.open && load();
@@ -125,15 +158,15 @@ MB.caseView = (() => {
   };
 
   const follow = () => {
-    const match = /^#case=(.*)$/.exec(location.hash);
+    const match = /^#case=([^&]*)(?:&run=(\d+))?$/.exec(location.hash);
     if (!match) { if (dialog.open) dialog.close(); return; }
     let key = match[1];
     try { key = decodeURIComponent(key); } catch { /* not encoded: take it as it is */ }
     const one = store.byKey.get(key);
-    if (one) open(one, null);
+    if (one) open(one, match[2] !== undefined && store.runs[match[2]] ? Number(match[2]) : null);
   };
 
-  for (const id of ["case-a", "case-b", "case-outline", "case-change"]) $(id).addEventListener("change", draw);
+  for (const id of ["case-a", "case-b", "case-outline", "case-change", ...(overlay ? ["case-overlay"] : [])]) $(id).addEventListener("change", draw);
   $("case-slider").addEventListener("input", slide);
   const drag = (event) => {
     if (!event.buttons) return;

@@ -1,7 +1,8 @@
 "use strict";
 // Which cases are shown, and in what order.
 MB.filters = (() => {
-  const { runs, scores, cases, organs, tasks, byName, caseValue, has } = MB.store;
+  const store = MB.store;
+  const { runs, scores, cases, organs, tasks, byName, caseValue, has } = store;
   const $ = MB.$;
   const sorted = (texts) => texts.map((text, i) => [i, text]).sort((a, b) => a[1].localeCompare(b[1]));
   const any = (text) => [["", text]];
@@ -13,6 +14,7 @@ MB.filters = (() => {
     MB.options($("f-organ"), [...any("all"), ...sorted(organs).map(([, text]) => [text, text])], "");
     MB.options($("f-task"), [...any("all"), ...sorted(tasks).map(([, text]) => [text, text])], "");
     MB.options($("f-run"), [...any("any"), ...runs.map((run) => [run.index, run.name])], "");
+    if ($("f-type")) MB.options($("f-type"), [...any("any"), ...store.typeNames], "");
     MB.options($("f-score"), scores.map((score) => [score.name, score.label]), start);
     for (const id of ["f-text", "f-low", "f-high"]) $(id).value = "";
     $("f-sort").value = "id";
@@ -50,6 +52,8 @@ MB.filters = (() => {
     const task = $("f-task").value;
     const run = $("f-run").value === "" ? null : Number($("f-run").value);
     const metric = $("f-score").value;
+    const type = $("f-type") ? $("f-type").value : "";
+    const isType = (one, r) => store.outputs(r.index, one.index).some((output) => (store.found(r.index, one.index, output.k) || {}).type === type);
     const low = limit("f-low");
     const high = limit("f-high");
     const shown = runs.filter((one) => !hidden.has(one.index));
@@ -59,6 +63,7 @@ MB.filters = (() => {
       if (task && one.task !== task) continue;
       if (run !== null && !has(run, one.index)) continue;
       if (run === null && !shown.some((r) => has(r.index, one.index))) continue;
+      if (type && !(run === null ? shown : [runs[run]]).some((r) => isType(one, r))) continue;
       if (words.length && !words.every((word) => text(one).includes(word))) continue;
       const value = worth(one, run, metric);
       if ((low !== null && !(value !== null && value >= low)) || (high !== null && !(value !== null && value <= high))) continue;

@@ -40,6 +40,12 @@ MB.store = (() => {
     };
   };
 
+  // What was found about each output, where the runs were grounded.
+  const typeNames = new Map(data.types ? data.types.names : []);
+  const grounded = (packed.grounded || []).map((rows) => new Map(
+    rows.map(([number, k, type, overlays]) => [`${number} ${k}`, { type, label: typeNames.get(type) || "no finding", overlays }])));
+  const found = (run, number, k) => (grounded[run] && grounded[run].get(`${number} ${k}`)) || null;
+
   const outputs = (run, number) => (places[run].get(number) || []).map((place) => output(run, place));
 
   const value = (run, place, metric) => {
@@ -79,10 +85,11 @@ MB.store = (() => {
   return {
     data, runs, scores, cases, byName, byKey, organs: packed.organs, tasks: packed.tasks,
     hasDetails: new Set(data.detailChunks), chunkOf: (one) => Math.floor(one.index / CHUNK),
-    outputs, value, reason, caseValue, has, details,
+    typeNames, found, outputs, value, reason, caseValue, has, details,
     small: (key) => `assets/small/${key}.webp`,
     large: (key) => `assets/large/${key}.webp`,
     change: (key) => `assets/change/${key}.webp`,
+    overlay: (key) => `assets/overlay/${key}.svg`,
     outline: (key) => `assets/outline/${key}.svg`,
   };
 })();

@@ -1,0 +1,89 @@
+"""How ground ends: types and counts per run, means against chance, the exit code."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from medebench.cli.common import print_json, print_table, say
+from medebench.cli.outcome import is_broken, run_facts, say_reasons
+
+if TYPE_CHECKING:
+    from medebench.runs import Run
+    from medebench.runs.ledger import ScoreRow
+
+
+def finish_ground(runs: Sequence[Run], as_json: bool) -> None:
+    """Report the findings of runs; exit 1 if an output itself is missing or unreadable."""
+    facts = [_summary(run) for run in runs]
+    if as_json:
+        print_json({"runs": facts})
+    else:
+        _print(facts)
+        for one in facts:
+            if one["reasons"]:
+                say(f"{one['run']}: {sum(one['reasons'].values())} outputs without a finding")
+                say_reasons(one["reasons"])
+    if any(is_broken(reason) for one in facts for reason in one["reasons"]):
+        raise typer.Exit(1)
+
+
+def _summary(run: Run) -> dict[str, Any]:
+    from medebench.grounding import FAILURE_TYPES
+    from medebench.runs.diagnosing import FINDING
+
+    with run.ledger() as ledger:
+        rows = list(ledger.scores())
+    found = [row for row in rows if row.metric == FINDING]
+    types = Counter(str(row.detail["type"]) for row in found if row.value is not None)
+    reasons = Counter(row.reason for row in found if row.reason is not None)
+    judges = Counter(row.detail.get("judge") for row in found if row.value is not None)
+    return run_facts(run) | {
+        "outputs": len(found),
+        "types": {kind: types[kind] for kind in FAILURE_TYPES},
+        "reasons": dict(reasons.most_common()),
+        "judges": {str(name or "none"): count for name, count in judges.most_common()},
+        "change_iou": _mean(rows, "change_iou"),
+        "attention_iou": _mean(rows, "attention_iou"),
+        "attention_iou_chance": _mean(rows, "attention_iou_chance"),
+    }
+
+
+def _mean(rows: Iterable[ScoreRow], metric: str) -> float | None:
+    values = [row.value for row in rows if row.metric == metric and row.value is not None]
+    return sum(values) / len(values) if values else None
+
+
+def _print(facts: Sequence[dict[str, Any]]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from medebench.grounding import FAILURE_TYPES
+
+    table = Table(expand=False)
+    table.add_column("run", overflow="fold")
+    table.add_column("outputs", justify="right")
+    for label in FAILURE_TYPES.values():
+        table.add_column(label, justify="right")
+    table.add_column("no finding", justify="right")
+    table.add_column("change IoU", justify="right")
+    attended = any(one["attention_iou"] is not None for one in facts)
+    if attended:
+        table.add_column("attention IoU (chance)", justify="right")
+    for one in facts:
+        cells: list[str | Text] = [Text(one["run"]), str(one["outputs"])]
+        cells += [str(count) for count in one["types"].values()]
+        cells += [str(sum(one["reasons"].values())), _number(one["change_iou"])]
+        if attended:
+            level = _number(one["attention_iou_chance"])
+            known = one["attention_iou"] is not None
+            cells.append(f"{_number(one['attention_iou'])} ({level})" if known else "–")
+        table.add_row(*cells)
+    print_table(table)
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"

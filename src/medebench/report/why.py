@@ -1,0 +1,149 @@
+"""The diagnosis in plain words and in rows, made from the numbers and never saying more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from medebench.grounding import FAILURE_TYPES, FailureType, Thresholds
+from medebench.report.diagnosis import GAIN, Attention, Diagnosis, Profile
+from medebench.report.formats import csv_text
+from medebench.report.statistics import Estimate
+from medebench.runs.attending import ATTENTION
+
+#: What each type means, in a half sentence.
+MEANINGS: dict[FailureType, str] = {
+    "success": "the edit that was asked for",
+    "nothing": "the picture is as it was, or only its tone has shifted",
+    "weak": "the right region changed, but not, or not enough, as asked",
+    "wrong_place": "most of the change lies outside the ROI",
+    "repainted": "the surroundings changed as well, or all colours did",
+    "damaged": "blurred, noisy, or not like a real picture any more",
+}
+#: A model is named with a type that makes up at least this share of its outputs.
+_TYPICAL = 0.5
+_LEAST = 5
+
+
+def summary(diagnosis: Diagnosis) -> list[str]:
+    one = diagnosis.everything
+    shown = [p for p in diagnosis.profiles if p.entry and not p.entry.control]
+    who = f"{len(shown)} models" if len(shown) > 1 else shown[0].name if shown else "the controls"
+    found = [
+        f"Of the {one.known:,} outputs of {who}, {one.counts['success']:,} are a success "
+        f"({_percent(one.success.mean)}{_ends(one.success)})."
+    ]
+    failures = sorted(
+        ((count, kind) for kind, count in one.counts.items() if count and kind != "success"),
+        key=lambda item: -item[0],
+    )
+    if failures:
+        parts = [f"{FAILURE_TYPES[kind]} ({count:,})" for count, kind in failures]
+        found.append(f"The failures, most frequent first: {', '.join(parts)}.")
+    if len(shown) > 1 and (typical := _typical(shown)):
+        found.append(f"In at least half of an editor’s outputs: {'; '.join(typical)}.")
+    if one.none:
+        found.append(f"{one.none:,} outputs have no finding; the CSV says why.")
+    return found
+
+
+def _typical(profiles: Sequence[Profile]) -> list[str]:
+    """ "wrong place for A (7 of 9)"."""
+    found: dict[FailureType, list[str]] = {}
+    for one in sorted(profiles, key=lambda p: -max(p.counts.values())):
+        for kind, count in one.counts.items():
+            if kind != "success" and one.known >= _LEAST and count >= _TYPICAL * one.known:
+                found.setdefault(kind, []).append(f"{one.name} ({count} of {one.known})")
+    return [f"{FAILURE_TYPES[kind]} for {', '.join(names)}" for kind, names in found.items()]
+
+
+def basis(diagnosis: Diagnosis) -> list[str]:
+    """What the findings rest on."""
+    found = []
+    for judge, stand_in, count in diagnosis.judges:
+        note = ", an offline stand-in that knows pixels and no anatomy" if stand_in else ""
+        found.append(f"EA and VQ of {count:,} findings: {judge}{note}.")
+    rest = sum(one.type is not None and not one.judge for one in diagnosis.found)
+    if rest:
+        found.append(f"{rest:,} findings rest on pixels alone, without a judge.")
+    for text, runs in diagnosis.thresholds.items():
+        found.append(f"Thresholds of {', '.join(runs)}: {text}.")
+    if diagnosis.ungrounded:
+        found.append(f"Not grounded: {', '.join(diagnosis.ungrounded)}.")
+    return found
+
+
+def thresholds(diagnosis: Diagnosis) -> list[tuple[str, str, str]]:
+    """(name, default value, meaning) of every threshold."""
+    return [
+        (name, f"{field.default:g}", field.description or "")
+        for name, field in Thresholds.model_fields.items()
+    ]
+
+
+def attention_rows(table: Attention) -> list[tuple[object, list[tuple[str, str, str]]]]:
+    """For each editor its cells: (value, interval or chance, coverage)."""
+    rows: list[tuple[object, list[tuple[str, str, str]]]] = []
+    for entry in table.entries:
+        cells = []
+        for name in ("attention_iou", GAIN, *ATTENTION[1:]):
+            one = table.overall.get((entry.name, name), Estimate())
+            level = table.overall.get((entry.name, f"{name}_chance"), Estimate())
+            scored, total = table.coverage.get((entry.name, name), (0, 0))
+            text = number(one.mean, signed=name == GAIN)
+            by_chance = "" if level.mean is None else f"chance {number(level.mean)}"
+            ends = between(one, signed=name == GAIN)
+            more = by_chance or f"{scored:,} of {total:,}"
+            cells.append((text, ends, more))
+        rows.append((entry, cells))
+    return rows
+
+
+def findings_csv(diagnosis: Diagnosis) -> str:
+    evidence = (
+        *("change_iou", "change_cover", "change_context", "change_spill", "change_area"),
+        *("change_tone", "change_detail", "done", "missed", "ea", "vq", "attention_iou"),
+    )
+    heads = ["run", "control", "organ", "task", "case", "k", "type", "finding", "judge"]
+    rows: list[Sequence[object]] = [[*heads, "why", "margin", *evidence]]
+    for one in diagnosis.found:
+        control = "yes" if one.entry.control else "no"
+        where = [one.entry.name, control, one.organ, one.task, one.case, one.k]
+        about = [one.type or "", one.label, one.judge, one.why, round(one.margin, 4)]
+        rows.append([*where, *about, *(getattr(one.evidence, name) for name in evidence)])
+    return csv_text(rows)
+
+
+def attention_csv(table: Attention, published: dict[str, float]) -> str:
+    heads = ["organ", "run", "cases", "iou", "low", "high", "chance", "published"]
+    rows: list[Sequence[object]] = [heads]
+    for organ in table.organs:
+        for entry in table.entries:
+            one = table.by_organ.get((entry.name, "attention_iou", organ), Estimate())
+            level = table.by_organ.get((entry.name, "attention_iou_chance", organ), Estimate())
+            numbers = [one.mean, one.low, one.high, level.mean, published.get(organ)]
+            rows.append([organ, entry.name, table.cases.get((entry.name, organ), 0), *numbers])
+    return csv_text(rows)
+
+
+def number(value: float | None, *, signed: bool = False) -> str:
+    if value is None:
+        return "–"
+    text = f"{value:+.3f}" if signed else f"{value:.3f}"
+    return (text.lstrip("+-") if float(text) == 0 else text).replace("-", "−")
+
+
+def between(one: Estimate, *, signed: bool = False) -> str:
+    if one.low is None or one.high is None:
+        return "" if one.mean is None else "no interval"
+    link = " to " if signed else "–"
+    return f"{number(one.low, signed=signed)}{link}{number(one.high, signed=signed)}"
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.0f} %"
+
+
+def _ends(one: Estimate) -> str:
+    if one.low is None or one.high is None:
+        return ""
+    return f", 95 % interval {100 * one.low:.0f}–{100 * one.high:.0f} %"

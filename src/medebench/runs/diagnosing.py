@@ -1,0 +1,79 @@
+"""One finding per output, settled anew from what the ledger holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+from medebench.files import sha256
+from medebench.grounding import Evidence, Thresholds, diagnose
+from medebench.metrics import Undefined
+from medebench.runs.ledger import Ledger, OutputRow, ScoreRow
+
+#: The score that carries the finding: 1 success, 0 failure; its detail names the type.
+FINDING = "success"
+#: A score that every compared output has, whatever its case lacks.
+_ALWAYS = "change_area"
+
+Scores = Mapping[str, ScoreRow]
+
+
+def diagnose_run(ledger: Ledger, thresholds: Thresholds) -> None:
+    """Write the findings that are new or have changed."""
+    outputs = ledger.outputs()
+    rows: dict[tuple[str, int], dict[str, ScoreRow]] = {key: {} for key in outputs}
+    for row in ledger.scores():
+        if (row.case_id, row.k) in rows:
+            rows[row.case_id, row.k][row.metric] = row
+    found = (_finding(outputs[key], rows[key], thresholds) for key in outputs)
+    new = [row for row in found if not _same(row, rows[row.case_id, row.k].get(FINDING))]
+    if new:
+        ledger.write(*new)
+
+
+def _finding(output: OutputRow, rows: Scores, thresholds: Thresholds) -> ScoreRow:
+    where = output.case_id, output.k
+    compared = rows.get(_ALWAYS)
+    if compared is not None and compared.value is None:
+        return ScoreRow(*where, FINDING, compared.output, None, compared.reason)
+    own = {name: row for name, row in rows.items() if row.output == output.sha256}
+    judge = best_judge(own.values())
+    evidence = Evidence.of({name: row.value for name, row in own.items()}, judge)
+    if judge is not None:
+        evidence = replace(evidence, stand_in=_is_stand_in(judge, own[f"ea_{judge}"]))
+    detail: dict[str, Any] = {"variant": variant_of(thresholds), "judge": judge}
+    detail["evidence"] = {name: one for name, one in asdict(evidence).items() if one is not None}
+    if given := thresholds.model_dump(exclude_defaults=True):
+        detail["thresholds"] = given
+    try:
+        finding = diagnose(evidence, thresholds)
+    except Undefined as error:
+        return ScoreRow(*where, FINDING, output.sha256, None, str(error), detail)
+    detail |= {"type": finding.type, "why": finding.why}
+    value = 1.0 if finding.type == "success" else 0.0
+    return ScoreRow(*where, FINDING, output.sha256, value, None, detail)
+
+
+def best_judge(rows: Iterable[ScoreRow]) -> str | None:
+    """Whose EA of one output to believe: a model's before a stand-in's, then by name."""
+    judged = {
+        row.metric.partition("_")[2]: row
+        for row in rows
+        if row.metric.startswith("ea_") and row.value is not None
+    }
+    return min(judged, key=lambda name: (_is_stand_in(name, judged[name]), name), default=None)
+
+
+def variant_of(thresholds: Thresholds) -> str:
+    text = json.dumps(thresholds.model_dump(), sort_keys=True)
+    return sha256(text.encode())[:16]
+
+
+def _is_stand_in(judge: str, row: ScoreRow) -> bool:
+    return judge == "offline" or bool(row.detail.get("stand_in"))
+
+
+def _same(row: ScoreRow, known: ScoreRow | None) -> bool:
+    return known is not None and row == replace(known, seconds=row.seconds)

@@ -1,0 +1,1 @@
+"""Training: the small editor that ships with the package."""

@@ -1,0 +1,1 @@
+"""The built-in editor: a small text-conditioned diffusion model of phantoms, and how it is made."""

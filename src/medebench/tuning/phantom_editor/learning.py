@@ -1,0 +1,266 @@
+"""Learning to edit: U-Net and text encoder together, from nothing."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medebench.files import write_text
+from medebench.progress import Progress, silent
+from medebench.tuning.phantom_editor.gaze import Gaze, concept_places
+from medebench.tuning.phantom_editor.recipe import Recipe
+from medebench.tuning.phantom_editor.wording import Wording
+
+if TYPE_CHECKING:
+    import torch
+    from diffusers import DDIMScheduler, UNet2DConditionModel
+    from transformers import CLIPTextModel, CLIPTokenizer
+
+#: Steps between two checkpoints, and between two points of the loss curve.
+KEEP_EVERY, LOG_EVERY = 200, 20
+#: Learning rate of the layers that begin as a copy, as a share of the others'.
+CARRIER_RATE = 0.1
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """Latents (n, channels, h, w) of before and after, the ROI's share of each cell, the words."""
+
+    previous: NDArray[np.float16]
+    reference: NDArray[np.float16]
+    roi: NDArray[np.float32]
+    words: list[Wording]
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+
+@dataclass(frozen=True)
+class _Lesson:
+    index: int
+    text: str
+    edit: bool
+    already: bool
+    blind: bool
+
+
+def learn(
+    lessons: Lessons,
+    unet: UNet2DConditionModel,
+    text_encoder: CLIPTextModel,
+    tokenizer: CLIPTokenizer,
+    scheduler: DDIMScheduler,
+    scaling: float,
+    recipe: Recipe,
+    folder: Path,
+    progress: Progress = silent,
+) -> list[dict[str, float]]:
+    """Train in place, continuing what is in `folder`; returns the loss curve.
+
+    The networks end with the averaged weights.
+    """
+    import torch
+    import torch.nn.functional as functional
+
+    networks = torch.nn.ModuleList([unet, text_encoder])
+    averaged = {name: value.detach().clone() for name, value in networks.state_dict().items()}
+    optimizer = torch.optim.AdamW(_groups(networks), lr=recipe.rate, weight_decay=1e-2)
+    checkpoint, log = folder / "checkpoint.pt", folder / "loss.json"
+    curve: list[dict[str, float]] = []
+    begin, spent = 0, 0.0
+    if checkpoint.is_file():
+        state = torch.load(checkpoint, weights_only=True)
+        networks.load_state_dict(state["networks"])
+        optimizer.load_state_dict(state["optimizer"])
+        averaged, begin, spent = state["averaged"], state["step"], state["seconds"]
+        curve = [point for point in json.loads(log.read_text()) if point["step"] <= begin]
+    tokens = _tokens(lessons, tokenizer)
+    teacher = _Teacher(lessons, recipe)
+    places = concept_places(lessons.words, tokenizer)
+    networks.train()
+    start, sums = time.perf_counter(), np.zeros(3)
+    for step in range(begin, recipe.steps):
+        # Seeded by the step, so that a continued training is the same training.
+        rng = np.random.default_rng((recipe.seed, step))
+        torch.manual_seed(recipe.seed * 100_003 + step)
+        batch = teacher.batch(rng)
+        previous, target, weight = teacher.tensors(batch)
+        target = target * scaling
+        ids = torch.stack([tokens[one.text] for one in batch])
+        # More often at high noise: there the edit is decided.
+        times = torch.from_numpy((999 * (1 - rng.random(len(batch)) ** 2)).astype(np.int64))
+        noise = torch.randn_like(target)
+        noisy = scheduler.add_noise(target, noise, times)
+        hidden = text_encoder(ids)[0]
+        with Gaze(unet) as gaze:
+            guess = unet(torch.cat([noisy, previous], 1), times, hidden).sample
+        error = (guess - target).square().mean(1)
+        loss = (error * weight).sum() / weight.sum()
+        if step >= recipe.gaze_from:
+            seen, covered = teacher.gaze(batch, places)
+            loss = loss + recipe.gaze * gaze.loss(seen, covered)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(networks.parameters(), 1.0)
+        for group in optimizer.param_groups:
+            group["lr"] = recipe.rate * _schedule(step, recipe) * group["share"]
+        optimizer.step()
+        _average(averaged, networks, min(recipe.average, (step + 1) / (step + 10)))
+        with torch.no_grad():
+            outside = functional.relu(2 - weight)
+            parts = (loss, (error * outside).sum() / outside.sum().clamp(min=1))
+            inside = (error * (1 - outside)).sum() / (1 - outside).sum().clamp(min=1)
+            sums += [float(parts[0]), float(parts[1]), float(inside)]
+        done = step + 1
+        if done % LOG_EVERY == 0:
+            seconds = spent + time.perf_counter() - start
+            mean = sums / LOG_EVERY
+            sums = np.zeros(3)
+            curve.append(_point(done, mean, seconds))
+        if done % KEEP_EVERY == 0 or done == recipe.steps:
+            _keep(checkpoint, networks, averaged, optimizer, done, curve[-1]["seconds"])
+            write_text(log, json.dumps(curve))
+        progress(done, recipe.steps)
+    networks.load_state_dict(averaged)
+    networks.eval()
+    return curve
+
+
+class _Teacher:
+    """Chooses what is shown: the right instruction, a wrong one, or one already carried out."""
+
+    def __init__(self, lessons: Lessons, recipe: Recipe) -> None:
+        self._lessons, self._recipe = lessons, recipe
+        self._by_organ: dict[str, list[int]] = {}
+        for index, words in enumerate(lessons.words):
+            self._by_organ.setdefault(words.organ, []).append(index)
+
+    def batch(self, rng: np.random.Generator) -> list[_Lesson]:
+        return [self._lesson(rng) for _ in range(self._recipe.batch)]
+
+    def _lesson(self, rng: np.random.Generator) -> _Lesson:
+        recipe, words = self._recipe, self._lessons.words
+        index = int(rng.integers(len(words)))
+        kind, withheld = rng.random(2)
+        blind = withheld < recipe.no_picture
+        if kind < recipe.wrong and not blind:
+            return _Lesson(index, self._wrong(rng, index), False, False, False)
+        already = recipe.wrong <= kind < recipe.wrong + recipe.finished and not blind
+        silent_ = recipe.no_picture * 0.5 < withheld < recipe.no_picture + recipe.no_text
+        text = "" if silent_ else str(rng.choice(words[index].texts))
+        return _Lesson(index, text, True, already, blind)
+
+    def _wrong(self, rng: np.random.Generator, index: int) -> str:
+        """An instruction for another thing, as often as not in the same organ."""
+        own = self._lessons.words[index]
+        near = self._by_organ[own.organ] if rng.random() < 0.5 else range(len(self._lessons))
+        for _ in range(20):
+            other = self._lessons.words[int(rng.choice(near))]
+            if (other.organ, other.task) != (own.organ, own.task) and other.concept != own.concept:
+                return str(rng.choice(other.texts))
+        return str(rng.choice(self._lessons.words[(index + 1) % len(self._lessons)].texts))
+
+    def gaze(
+        self, batch: list[_Lesson], places: dict[tuple[str, str], int]
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """The token to look for, -1 where there is nothing to find, and where it is to be found."""
+        import torch
+
+        words = self._lessons.words
+        found = [
+            places.get((one.text, words[one.index].concept), -1)
+            if one.edit and not one.already and not one.blind
+            else -1
+            for one in batch
+        ]
+        roi = self._lessons.roi[[one.index for one in batch]]
+        return torch.tensor(found), torch.from_numpy(roi)
+
+    def tensors(self, batch: list[_Lesson]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        import torch
+
+        lessons = self._lessons
+        at = [one.index for one in batch]
+        before, after = lessons.previous[at], lessons.reference[at]
+        shown = [after[i] if one.already else before[i] for i, one in enumerate(batch)]
+        wanted = [after[i] if one.edit else before[i] for i, one in enumerate(batch)]
+        roi = lessons.roi[at]
+        cells = roi[0].size
+        covered = roi.sum(axis=(1, 2), keepdims=True)
+        gain = np.minimum(self._recipe.inside, 0.5 * cells / np.maximum(covered, 1e-6))
+        seen = np.stack(shown).astype(np.float32)
+        seen[[i for i, one in enumerate(batch) if one.blind]] = 0
+        return (
+            torch.from_numpy(seen),
+            torch.from_numpy(np.stack(wanted).astype(np.float32)),
+            torch.from_numpy((1 + gain * roi).astype(np.float32)),
+        )
+
+
+def _tokens(lessons: Lessons, tokenizer: CLIPTokenizer) -> dict[str, torch.Tensor]:
+    texts = sorted({text for words in lessons.words for text in words.texts} | {""})
+    read = tokenizer(texts, padding="max_length", truncation=True, return_tensors="pt")
+    return dict(zip(texts, read.input_ids, strict=True))
+
+
+def _groups(networks: torch.nn.Module) -> list[dict[str, Any]]:
+    """What carries the copy learns slowly, so that the edits do not spoil it."""
+    carriers = ("conv_in", "conv_out", "conv_norm_out", "up_blocks.1.resnets.1.conv_shortcut")
+    parts: dict[bool, list[Any]] = {True: [], False: []}
+    for name, value in networks.named_parameters():
+        carries = name.startswith(tuple(f"0.{one}" for one in carriers))
+        parts[carries].append(value)
+    return [
+        {"params": parts[False], "share": 1.0},
+        {"params": parts[True], "share": CARRIER_RATE, "weight_decay": 0.0},
+    ]
+
+
+def _schedule(step: int, recipe: Recipe) -> float:
+    if step < recipe.warm_up:
+        return (step + 1) / recipe.warm_up
+    return 0.5 * (1 + math.cos(math.pi * (step - recipe.warm_up) / (recipe.steps - recipe.warm_up)))
+
+
+def _average(averaged: dict[str, Any], networks: torch.nn.Module, keep: float) -> None:
+    import torch
+
+    with torch.no_grad():
+        for name, value in networks.state_dict().items():
+            if value.is_floating_point():
+                averaged[name].lerp_(value, 1 - keep)
+
+
+def _point(step: int, mean: NDArray[np.float64], seconds: float) -> dict[str, float]:
+    names = ("loss", "outside", "inside")
+    values = {name: round(float(one), 6) for name, one in zip(names, mean, strict=True)}
+    return {"step": step, **values, "seconds": round(seconds, 1)}
+
+
+def _keep(
+    path: Path,
+    networks: torch.nn.Module,
+    averaged: dict[str, Any],
+    optimizer: torch.optim.Optimizer,
+    step: int,
+    seconds: float,
+) -> None:
+    import torch
+
+    state = {
+        "networks": networks.state_dict(),
+        "averaged": averaged,
+        "optimizer": optimizer.state_dict(),
+        "step": step,
+        "seconds": seconds,
+    }
+    partial = path.with_suffix(".part")
+    torch.save(state, partial)
+    partial.replace(path)

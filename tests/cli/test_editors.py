@@ -1,0 +1,152 @@
+"""`medebench editors`: what is there, whether it is ready, what can be set."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+from medebench.editors import EDITORS, find_editor
+from medebench.editors.diffusion import device
+from tests.cli.test_cli import call
+from tests.conftest import REPOSITORY
+
+
+@pytest.fixture(autouse=True)
+def empty_cache(tmp_path, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+
+
+def listed():
+    done = call("editors", "--json")
+    assert done.exit_code == 0
+    return {row["editor"]: row for row in json.loads(done.stdout)}
+
+
+def test_machines_are_told_what_is_ready():
+    rows = listed()
+    assert list(rows)[: len(EDITORS.builtin)] == list(EDITORS.builtin)
+    assert rows["identity"]["ready"] and rows["identity"]["problems"] == []
+    assert rows["blur"]["settings"] == {"sigma": 4.0}
+    for row in rows.values():
+        assert row["ready"] == (not row["problems"])
+        assert set(row["settings"]) == set(row["described"]) == set(row["values"])
+        assert all(row["described"].values()), row["editor"]
+
+
+def test_models_without_weights_are_not_ready():
+    pytest.importorskip("diffusers")
+    rows = listed()
+    assert "hf download timbrooks/instruct-pix2pix" in rows["instruct-pix2pix"]["problems"][0]
+    for name in ("diffusers", "instruct-diffusion"):
+        assert not rows[name]["ready"] and rows[name]["problems"][0].startswith("name a model; ")
+        assert rows[name]["settings"]["model"] is None and rows[name]["required"] == ["model"]
+
+
+def test_people_see_a_table_that_can_be_read():
+    lines = call("editors").stdout.splitlines()
+    assert "ready here" in lines[1]
+    (pix2pix,) = [line for line in lines if line.split()[:1] == ["instruct-pix2pix"]]
+    assert "guidance=7.5" in pix2pix and "safety_checker" not in pix2pix
+    (blur,) = [line for line in lines if line.split()[:1] == ["blur"]]
+    assert blur.split()[2] == "yes" and max(map(len, lines)) < 320
+
+
+def test_without_the_extra_it_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(device, "find_spec", lambda name: None)
+    problems = listed()["instruct-pix2pix"]["problems"]
+    assert problems == [
+        "needs torch, diffusers, transformers; install with: pip install 'medebench[diffusion]'"
+    ]
+
+
+@pytest.mark.parametrize("name", list(EDITORS.builtin))
+def test_one_editor_in_full_with_a_call_to_copy(name):
+    done = call("editors", name)
+    assert done.exit_code == 0 and done.stdout.startswith(f"{name} (")
+    for setting in listed()[name]["settings"]:
+        assert f" {setting} " in done.stdout
+    words = shlex.split(done.stdout.splitlines()[-1])
+    assert words[:2] == ["medebench", "edit"]
+    find_editor(words[words.index("--editor") + 1])
+    assert json.loads(call("editors", name, "--json").stdout)["editor"] == name
+
+
+def test_limits_are_said_in_words():
+    values = listed()["instruct-pix2pix"]["values"]
+    assert values["steps"] == "1 to 1000" and values["guidance"] == "0 or more"
+    assert values["device"] == "auto | cuda | mps | cpu" and values["slicing"] == "true | false"
+
+
+def test_an_unknown_editor_is_one_line():
+    done = call("editors", "instruct-pix")
+    assert done.exit_code == 2 and "did you mean 'instruct-pix2pix'?" in done.stderr
+
+
+OWN = """
+import medebench as mb
+
+class Silent:
+    def __init__(self, settings):
+        raise AssertionError("made only to be listed")
+    def edit(self, request):
+        return request.case.previous
+
+class Honest(Silent):
+    class Settings(mb.Settings):
+        path: str = "nowhere"
+    def __init__(self, settings):
+        self.settings = settings
+    def problems(self):
+        return [f"{self.settings.path}: no such file; copy it there"]
+
+class Broken(Silent):
+    def problems(self):
+        return []
+"""
+
+
+def test_own_editors_are_asked_only_if_they_can_tell(tmp_path):
+    path = tmp_path / "own.py"
+    path.write_text(OWN)
+    for name, ready, words in (
+        ("Silent", True, "ready here: yes"),
+        ("Honest", False, "ready here: no, nowhere: no such file; copy it there"),
+        ("Broken", False, "ready here: no, editor"),
+    ):
+        done = call("editors", f"{path}:{name}")
+        assert done.exit_code == 0 and words in done.stdout
+        found = json.loads(call("editors", f"{path}:{name}", "--json").stdout)
+        assert found["ready"] is ready
+
+
+def test_listing_does_not_load_torch():
+    code = (
+        "import sys; sys.argv = ['medebench', 'editors', '--json']\n"
+        "from medebench.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    print('torch' in sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "False"
+
+
+def test_the_documentation_has_every_setting_of_the_family():
+    text = (REPOSITORY / "docs" / "editors.md").read_text("utf-8")
+    facts = listed()
+    for name, described in facts["diffusers"]["described"].items():
+        (row,) = [line for line in text.splitlines() if line.startswith(f"| `{name}` |")]
+        cells = [cell.strip() for cell in row.strip("|").split(" | ")]
+        default = facts["diffusers"]["settings"][name]
+        shown = {"": "empty", None: "`none`"}.get(default, f"`{str(default).lower()}`")
+        assert cells[1] == ("(to be named)" if name == "model" else shown)
+        assert cells[2] == facts["diffusers"]["values"][name].replace(" | ", " / ")
+        assert cells[3] == described
+    for name in ("instruct-pix2pix", "paint-by-inpaint", "instruct-diffusion", "phantom-editor"):
+        settings = facts[name]["settings"]
+        shown = [settings[one] for one in ("guidance", "image_guidance", "scheduler")]
+        shown += [settings["steps"], settings["size"]]
+        cells = [f"{one:g}" if isinstance(one, float) else str(one) for one in shown]
+        assert f"| `{name}` | {' | '.join(cells)} |" in text

@@ -1,0 +1,156 @@
+"""The section on why edits fail."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import medebench as mb
+from medebench.grounding import FAILURE_TYPES
+from medebench.report import build_report, headline_table
+from medebench.report.collect import collect
+from medebench.report.diagnosis import make_diagnosis
+from medebench.report.findings import clearest
+from medebench.report.overlay import overlay_svg
+from medebench.report.palette import REGION, ROI, SHARED
+from medebench.report.published import published_attention
+from tests.report.conftest import FakeJudge, attend, make_runs, make_set
+
+Read = Callable[[Path], Any]
+
+
+@pytest.fixture(scope="module")
+def grounded(tmp_path_factory: pytest.TempPathFactory) -> list[mb.Run]:
+    folder = tmp_path_factory.mktemp("grounded")
+    cases = mb.load_cases(make_set(folder / "set", count=8, texts=["Remove <b>it</b> & all."]))
+    runs = make_runs(cases, folder, controls=["identity", "reference"], judge=FakeJudge())
+    attend(runs[0], skip=["c1"])
+    return mb.ground(runs)
+
+
+@pytest.fixture(scope="module")
+def page(grounded: list[mb.Run], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_report(grounded, tmp_path_factory.mktemp("page")).index
+
+
+def test_it_is_not_there_where_nothing_was_grounded(report: Path, read_script: Read) -> None:
+    text = report.read_text(encoding="utf-8")
+    assert "Why edits fail" not in text and "diagnosis" not in text
+    assert not (report.parent / "findings.csv").exists()
+    assert read_script(report.parent / "assets" / "cases.js")["grounded"] is None
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+
+
+def test_the_section_and_its_files(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for words in ("Why edits fail", "Where editors look", "MedEBench Table 4", "chance"):
+        assert words in text, words
+    assert "Remove &lt;b&gt;it&lt;/b&gt; &amp; all." in text
+    for name in ("failures.svg", "failures.pdf", "agreement.svg", "agreement.pdf"):
+        assert (page.parent / "figures" / name).is_file()
+    rows = table(page.parent / "findings.csv")
+    assert len(rows) == 32
+    assert {row["type"] for row in rows} - {""} <= set(FAILURE_TYPES)
+    assert {row["type"] for row in rows if row["run"] == "identity"} == {"nothing"}
+    organs = table(page.parent / "attention.csv")
+    assert {row["run"] for row in organs} == {"good"} and organs[0]["published"]
+
+
+def test_the_tables_are_not_cluttered(grounded: list[mb.Run]) -> None:
+    names = {score.name for score in headline_table(grounded).columns}
+    assert names == {
+        *("cp", "cp_published", "ssim", "psnr", "change_inside", "change_outside"),
+        *("ea_offline", "vq_offline"),
+    }
+
+
+def test_counts_are_those_of_the_ledger(grounded: list[mb.Run]) -> None:
+    diagnosis = make_diagnosis(collect(grounded))
+    assert diagnosis is not None
+    for run, profile in zip(grounded, diagnosis.profiles, strict=True):
+        frame = run.frame()
+        kinds = frame.filter(frame["metric"] == "success")["finding"].drop_nulls().to_list()
+        assert {k: n for k, n in profile.counts.items() if n} == {
+            kind: kinds.count(kind) for kind in set(kinds)
+        }
+        assert profile.outputs == 8
+    assert diagnosis.everything.outputs == 16  # of models only
+    assert sum(one.outputs for one in diagnosis.organs) == 16
+
+
+def test_attention_is_averaged_with_its_chance(grounded: list[mb.Run]) -> None:
+    diagnosis = make_diagnosis(collect(grounded))
+    assert diagnosis is not None and diagnosis.attention is not None
+    table = diagnosis.attention
+    assert [entry.name for entry in table.entries] == ["good"]
+    frame = grounded[0].frame()
+    for name in ("attention_iou", "attention_iou_chance", "attention_energy"):
+        values = frame.filter(frame["metric"] == name)["value"].drop_nulls().to_numpy()
+        assert len(values) == 7
+        assert table.overall["good", name].mean == pytest.approx(values.mean())
+    gain = table.overall["good", "attention_gain"]
+    assert gain.low is not None and gain.high is not None and gain.low < gain.high
+    assert table.coverage["good", "attention_iou"] == (7, 8)
+    assert set(published_attention().iou) >= {"Teeth", "Eyes", "Skin"}
+
+
+def test_examples_are_clear_and_spread(grounded: list[mb.Run]) -> None:
+    diagnosis = make_diagnosis(collect(grounded))
+    assert diagnosis is not None
+    for kind, examples in diagnosis.examples.items():
+        assert 1 <= len(examples) <= 4 and all(one.type == kind for one in examples)
+        controls = [one.entry.control for one in examples]
+        assert controls == sorted(controls)
+        if len({one.case for one in diagnosis.found if one.type == kind}) >= 4:
+            assert len({one.case for one in examples}) == len(examples)
+    models = [o for o in diagnosis.found if o.type == "success" and not o.entry.control]
+    [first, *_] = clearest(models, "success")
+    assert first.margin == pytest.approx(max(one.margin for one in models), abs=1e-3)
+
+
+def test_all_or_none_is_not_certain(grounded: list[mb.Run]) -> None:
+    diagnosis = make_diagnosis(collect(grounded))
+    assert diagnosis is not None
+    [identity] = [one for one in diagnosis.profiles if one.name == "identity"]
+    assert identity.success.mean == 0 and identity.success.low == 0
+    # Clopper and Pearson, 0 of 8.
+    assert identity.success.high == pytest.approx(0.3694, abs=1e-3)
+
+
+def test_overlay_colours() -> None:
+    roi, region = np.zeros((2, 40, 60), bool)
+    roi[5:20, 5:30] = True
+    region[10:35, 20:50] = True
+    text = overlay_svg(roi, region)
+    assert all(colour in text for colour in (ROI, REGION, SHARED))
+    assert SHARED not in overlay_svg(roi, ~roi & region)
+    assert REGION not in overlay_svg(roi, np.zeros_like(roi))
+
+
+def test_same_bytes_and_no_paths(grounded: list[mb.Run], page: Path, tmp_path: Path) -> None:
+    again = build_report(grounded, tmp_path / "again", workers=1).index
+    for path in page.parent.rglob("*"):
+        if path.is_file():
+            other = again.parent / path.relative_to(page.parent)
+            assert other.read_bytes() == path.read_bytes(), path
+            assert str(grounded[0].path.parent).encode() not in path.read_bytes()
+
+
+def test_methods_name_thresholds(page: Path, grounded: list[mb.Run], tmp_path: Path) -> None:
+    methods = page.read_text(encoding="utf-8").partition('id="methods"')[2]
+    assert "repainted_context" in methods and "All findings were made with these" in methods
+    assert "medebench ground runs/good" in methods
+    mb.ground(grounded, thresholds=mb.Thresholds(good_ea_offline=0.99))
+    try:
+        text = build_report(grounded, tmp_path / "other").index.read_text(encoding="utf-8")
+    finally:
+        mb.ground(grounded)
+    assert "good_ea_offline 0.99" in text and "--threshold good_ea_offline=0.99" in text
