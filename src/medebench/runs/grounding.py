@@ -70,11 +70,15 @@ def ground(
 
 
 def _without_region(runs: Sequence[Run], work: Work) -> Work:
-    """An output whose region is not on disk counts as not compared."""
+    """An output whose region is not on disk counts as not compared; other scores stay."""
+    compared = {metric.name for metric in GROUNDING_METRICS}
 
     def checked(one: Output) -> Output:
         known = runs[one.run].change_path(one.row.case_id, one.row.k).is_file()
-        return one if known or one.row.sha256 is None else replace(one, scored={})
+        if known or one.row.sha256 is None:
+            return one
+        kept = {name: sha for name, sha in one.scored.items() if name not in compared}
+        return replace(one, scored=kept)
 
     return replace(work, outputs=tuple(map(checked, work.outputs)))
 
