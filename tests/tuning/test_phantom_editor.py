@@ -169,3 +169,13 @@ def test_a_stopped_training_continues_to_the_same_weights(tmp_path, monkeypatch)
     assert isinstance(edit, Edit)
     # Hardly trained, it still returns the picture.
     assert np.abs(edit.picture.astype(int) - opened.previous).mean() < 10
+
+
+def test_a_folder_holds_the_training_of_one_recipe(tmp_path):
+    from medebench.errors import InputError
+    from medebench.tuning.phantom_editor.training import _same_recipe
+
+    _same_recipe(tmp_path / "recipe.json", SMALL)
+    _same_recipe(tmp_path / "recipe.json", SMALL)
+    with pytest.raises(InputError, match="another recipe"):
+        _same_recipe(tmp_path / "recipe.json", replace(SMALL, steps=5))

@@ -36,7 +36,13 @@ def _summary(run: Run) -> dict[str, Any]:
     from medebench.runs.diagnosing import FINDING
 
     with run.ledger() as ledger:
-        rows = list(ledger.scores())
+        made = {key: row.sha256 for key, row in ledger.outputs().items()}
+        # A score of a picture that is no longer the output is no score of the output.
+        rows = [
+            row
+            for row in ledger.scores()
+            if row.output is None or row.output == made.get((row.case_id, row.k))
+        ]
     found = [row for row in rows if row.metric == FINDING]
     types = Counter(str(row.detail["type"]) for row in found if row.value is not None)
     reasons = Counter(row.reason for row in found if row.reason is not None)

@@ -37,11 +37,14 @@ def phantom_editor(
     """
     from dataclasses import replace
 
-    from medebench.errors import InputError
+    from medebench.editors.diffusion.device import missing_packages
+    from medebench.errors import InputError, NotReadyError
     from medebench.files import cache_folder
     from medebench.tuning.phantom_editor.recipe import RECIPE
     from medebench.tuning.phantom_editor.training import train_phantom_editor
 
+    if lacking := missing_packages():
+        raise NotReadyError(f"train: {lacking}")
     if out.exists():
         raise InputError(f"{out}: exists already; choose another --out")
     recipe = replace(

@@ -82,7 +82,7 @@ def _known(ledger: Ledger, retry_failed: bool) -> Known:
     }
 
 
-def attend(work: Looks) -> list[tuple[int, ScoreRow]]:
+def attend(work: Looks) -> list[tuple[int, OutputRow | ScoreRow]]:
     """The attention scores of all given outputs of a case."""
     case = open_case(work.case)
     changed = case_digest(work.case) != work.digest
@@ -161,7 +161,8 @@ def _grounded(
         name: share if not isinstance(found[name], str) else found[name] for name in ATTENTION[1:]
     }
     if isinstance(by_chance, str):
-        return found, {"attention_iou": by_chance} | level, None
+        # Without its chance level an IoU would be averaged over other outputs than that level.
+        return found | {"attention_iou": by_chance}, {"attention_iou": by_chance} | level, None
     return found, {"attention_iou": by_chance.iou} | level, by_chance.iou_reached
 
 

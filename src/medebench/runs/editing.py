@@ -218,21 +218,24 @@ class _Maker:
                 raise made
             result = made if isinstance(made, Edit) else Edit(made)
             data = encode_png(as_picture(result.picture))
+            looked = None if result.attention is None else as_map(result.attention)
         except (Refused, InputError) as error:
             return row(None, one_line(str(error)), {})
         except (Exception, SystemExit) as error:
             return row(None, one_line(f"{type(error).__name__}: {error}"), {})
         try:
-            if result.attention is not None:
+            if looked is not None:
                 path = self._run.attention_path(case_id, k)
                 path.parent.mkdir(exist_ok=True)
-                write_map(path, result.attention)
+                write_map(path, looked)
             write_bytes(self._run.output_path(case_id, k), data)
         except OSError as error:
             full = error.errno in (errno.ENOSPC, errno.EDQUOT)
             reason = "the disk is full" if full else f"could not be written ({error.strerror})"
             return row(None, reason, {"disk_full": True} if full else {})
-        return row(sha256(data), None, result.detail)
+        # Tells `ground` that the map beside the picture is this picture's.
+        told: dict[str, Any] = {"attention": {}} if looked is not None else {}
+        return row(sha256(data), None, told | result.detail)
 
     def _request(self, opened: OpenCase, k: int) -> Request:
         return Request(opened, k, case_seed(self._seed, opened.case.id, k))
@@ -260,3 +263,14 @@ def as_picture(made: Any) -> Picture:
     if pixels.ndim != 3 or pixels.shape[2] not in (3, 4) or not pixels.size:
         raise Refused(f"the editor returned an array of shape {made.shape}; (h, w, 3) is needed")
     return np.ascontiguousarray(pixels[..., :3])
+
+
+def as_map(made: Any) -> NDArray[np.float32]:
+    """An editor's attention as one number in 0..1 per place, or a refusal that says what it was."""
+    values = np.asarray(made)
+    if values.ndim != 2 or not values.size or not np.issubdtype(values.dtype, np.number):
+        raise Refused(f"the editor's attention has shape {values.shape}; (h, w) is needed")
+    heat = values.astype(np.float32)
+    if not np.isfinite(heat).all() or heat.min() < 0 or heat.max() > 1:
+        raise Refused("the editor's attention holds values outside 0 to 1")
+    return heat

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -49,14 +49,10 @@ def ground(
         changes = [
             _without_region(opened, one) for one in plan_work(opened, ledgers, wanted, retry_failed)
         ]
-        looks = plan_looks(opened, ledgers, retry_failed)
-        total = len(changes) + len(looks)
-        progress(0, total)
         done = 0
-        for results in (
-            in_parallel(partial(_compare, opened, wanted), changes, workers),
-            in_parallel(attend, looks, workers),
-        ):
+
+        def keep(results: Generator[Rows, None, None], total: int) -> None:
+            nonlocal done
             stack.callback(results.close)
             for rows in results:
                 for index, ledger in enumerate(ledgers):
@@ -64,6 +60,12 @@ def ground(
                         ledger.write(*own)
                 done += 1
                 progress(done, total)
+
+        progress(0, len(changes))
+        keep(in_parallel(partial(_compare, opened, wanted), changes, workers), len(changes))
+        # Only now is it known which pictures were replaced by hand.
+        looks = plan_looks(opened, ledgers, retry_failed)
+        keep(in_parallel(attend, looks, workers), len(changes) + len(looks))
         for ledger in ledgers:
             diagnose_run(ledger, limits)
     return opened

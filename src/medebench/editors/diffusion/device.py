@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from functools import cache
+from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -18,11 +20,27 @@ _SMALL = 256 * 2**20
 _BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
 
 
+#: The oldest releases that load what is here, as in the extra of pyproject.toml.
+_OLDEST = {"torch": (2, 4), "diffusers": (0, 36), "transformers": (5, 0)}
+
+
 def missing_packages() -> str | None:
-    lacking = [one for one in ("torch", "diffusers", "transformers") if find_spec(one) is None]
+    lacking = [
+        f"{name} {'.'.join(map(str, oldest))} or later"
+        for name, oldest in _OLDEST.items()
+        if find_spec(name) is None or _release(name) < oldest
+    ]
     if lacking:
         return f"needs {', '.join(lacking)}; install with: pip install 'medebench[diffusion]'"
     return None
+
+
+def _release(name: str) -> tuple[int, ...]:
+    try:
+        found = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return (0,)
+    return tuple(int(part) for part in re.findall(r"\d+", found)[:2])
 
 
 def missing_for(weights: Weights) -> str | None:

@@ -21,8 +21,10 @@ from medebench.metrics.pixel import mean_change
 from medebench.progress import Progress, silent
 from medebench.tuning.phantom_editor.recipe import EVALUATION_SEED
 
-#: Two of each task, and a few over; ten of each organ.
+#: Ten of each organ, three to five of each task.
 COUNT = 130
+#: What the model does when it is told nothing.
+BLANK = " "
 
 
 class Figure(NamedTuple):
@@ -43,7 +45,7 @@ class _Seen:
 
 
 def evaluate(chosen: Chosen, count: int = COUNT, progress: Progress = silent) -> list[Figure]:
-    """Edit each phantom with its own and with a wrong instruction, and measure both."""
+    """Edit each phantom with its own, with a wrong and with a blank instruction, and measure."""
     editor = chosen.editor
     if not isinstance(editor, BatchEditor):
         raise MedebenchError(f"editor '{chosen.name}': is not a model")
@@ -51,8 +53,8 @@ def evaluate(chosen: Chosen, count: int = COUNT, progress: Progress = silent) ->
     seen: list[_Seen] = []
     for case, wrong in _pairs(cases):
         opened = open_case(case)
-        own, other = _edit(editor, opened, (case.prompt, wrong))
-        seen.append(_Seen(case.id, _measure(opened, own, other)))
+        own, other, blank = _edit(editor, opened, (case.prompt, wrong, BLANK))
+        seen.append(_Seen(case.id, _measure(opened, own, other, blank)))
         progress(len(seen), count)
     return _figures(seen)
 
@@ -86,7 +88,7 @@ def _edit(editor: BatchEditor, opened: OpenCase, texts: Sequence[str]) -> list[E
     return made
 
 
-def _measure(case: OpenCase, own: Edit, other: Edit) -> dict[str, float]:
+def _measure(case: OpenCase, own: Edit, other: Edit, blank: Edit) -> dict[str, float]:
     roi, previous, reference = case.roi, case.previous, case.reference
     values: dict[str, float] = {}
 
@@ -98,15 +100,17 @@ def _measure(case: OpenCase, own: Edit, other: Edit) -> dict[str, float]:
     for name, output in (
         ("own instruction", own.picture),
         ("wrong instruction", other.picture),
+        ("blank instruction", blank.picture),
         ("identity", previous),
     ):
         try:
             add(name, output)
         except Undefined:
             continue
-    if "done, own instruction" in values and "done, wrong instruction" in values:
-        more = values["done, own instruction"] - values["done, wrong instruction"]
-        values["done, own less wrong"] = more
+    for name in ("wrong", "blank"):
+        if "done, own instruction" in values and f"done, {name} instruction" in values:
+            more = values["done, own instruction"] - values[f"done, {name} instruction"]
+            values[f"done, own less {name}"] = more
     values["change inside the ROI, own"] = mean_change(previous, own.picture, roi)
     values["change inside the ROI, wrong"] = mean_change(previous, other.picture, roi)
     values["difference of the two inside the ROI"] = mean_change(other.picture, own.picture, roi)

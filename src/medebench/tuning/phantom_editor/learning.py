@@ -80,7 +80,7 @@ def learn(
         networks.load_state_dict(state["networks"])
         optimizer.load_state_dict(state["optimizer"])
         averaged, begin, spent = state["averaged"], state["step"], state["seconds"]
-        curve = [point for point in json.loads(log.read_text()) if point["step"] <= begin]
+        curve = [point for point in json.loads(log.read_text("utf-8")) if point["step"] <= begin]
     tokens = _tokens(lessons, tokenizer)
     teacher = _Teacher(lessons, recipe)
     places = concept_places(lessons.words, tokenizer)
@@ -125,8 +125,10 @@ def learn(
             sums = np.zeros(3)
             curve.append(_point(done, mean, seconds))
         if done % KEEP_EVERY == 0 or done == recipe.steps:
-            _keep(checkpoint, networks, averaged, optimizer, done, curve[-1]["seconds"])
+            # The log first: a checkpoint always finds the curve that belongs to it.
             write_text(log, json.dumps(curve))
+            seconds = spent + time.perf_counter() - start
+            _keep(checkpoint, networks, averaged, optimizer, done, seconds)
         progress(done, recipe.steps)
     networks.load_state_dict(averaged)
     networks.eval()

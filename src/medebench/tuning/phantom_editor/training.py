@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from medebench.errors import InputError
 from medebench.files import whole_folder, write_text
 from medebench.progress import Progress
 from medebench.tuning.phantom_editor.curve import draw_curve
@@ -36,6 +37,7 @@ def train_phantom_editor(work: Path, out: Path, recipe: Recipe, bar: Bar) -> Non
     import torch
 
     work.mkdir(parents=True, exist_ok=True)
+    _same_recipe(work / "recipe.json", recipe)
     with bar("drawing phantoms") as progress:
         draw(work / "phantoms", recipe.phantoms, recipe.seed, progress)
     pictures = _pictures_to_fit(work, recipe)
@@ -59,9 +61,17 @@ def train_phantom_editor(work: Path, out: Path, recipe: Recipe, bar: Bar) -> Non
         )
     vae = make_autoencoder(projection, pictures, recipe)
     _save(out, vae, text_encoder, tokenizer, unet, scheduler)
-    write_text(work / "recipe.json", json.dumps(asdict(recipe), indent=2))
     write_text(work / "loss.json", json.dumps(curve))
-    draw_curve(curve, work / "loss.png")
+    if curve:
+        draw_curve(curve, work / "loss.png")
+
+
+def _same_recipe(path: Path, recipe: Recipe) -> None:
+    """A folder holds the work of one recipe: half of another must not end up in this model."""
+    text = json.dumps(asdict(recipe), indent=2)
+    if path.is_file() and path.read_text("utf-8") != text:
+        raise InputError(f"{path.parent}: holds the training of another recipe; choose --work")
+    write_text(path, text)
 
 
 def _pictures_to_fit(work: Path, recipe: Recipe) -> NDArray[np.uint8]:
