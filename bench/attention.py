@@ -24,11 +24,14 @@ PROMPT, CONCEPT = "Remove the wisdom teeth.", "wisdom teeth"
 
 def load(folder: Path) -> Any:
     logging.getLogger("transformers").setLevel(logging.ERROR)
+    import torch
     from diffusers import DiffusionPipeline
 
     import medebench.editors.patch_autoencoder  # noqa: F401  (a part of the built-in model)
 
-    pipe = DiffusionPipeline.from_pretrained(folder, local_files_only=True)
+    pipe = DiffusionPipeline.from_pretrained(
+        folder, local_files_only=True, torch_dtype=torch.float32
+    )
     pipe.set_progress_bar_config(disable=True)
     return pipe
 
