@@ -47,6 +47,10 @@ class Chosen:
         ask = getattr(self.editor, "problems", None)
         return list(ask()) if callable(ask) else []
 
+    def lacks(self) -> list[str]:
+        """The same, for a message that does not name the editor otherwise."""
+        return [f"editor '{self.name}': {one}" for one in self.problems()]
+
     def identity(self) -> str:
         """What tells the editor's weights from others, where it has any."""
         ask = getattr(self.editor, "identity", None)
@@ -60,8 +64,8 @@ class Chosen:
 
     def require_ready(self) -> None:
         """Before any work: nothing is written for an editor that cannot run."""
-        if found := self.problems():
-            raise NotReadyError("\n".join(f"editor '{self.name}': {one}" for one in found))
+        if found := self.lacks():
+            raise NotReadyError("\n".join(found))
 
 
 def find_editor(call: str, given: dict[str, Any] | None = None) -> Chosen:

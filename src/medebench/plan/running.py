@@ -146,7 +146,7 @@ def _ready(plan: Plan) -> tuple[list[tuple[EditorEntry, Chosen]], tuple[str, ...
     skipped: list[str] = []
     for entry in plan.model.editors:
         chosen = find_editor(_local(plan, entry.editor), entry.settings)
-        found = [f"editor '{chosen.name}': {one}" for one in chosen.problems()]
+        found = chosen.lacks()
         if not found:
             editors.append((entry, chosen))
         (skipped if entry.optional else lacking).extend(found)

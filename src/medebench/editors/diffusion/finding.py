@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 from pathlib import Path
+from typing import Any, TypeVar
 
 from medebench.editors.diffusion.settings import BUILTIN
 from medebench.editors.diffusion.weights import INDEX, Weights, identity_of
 from medebench.errors import NotReadyError, one_line
+
+Found = TypeVar("Found")
 
 _SINGLE = (".safetensors", ".ckpt", ".pt", ".bin")
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
@@ -59,21 +64,16 @@ def find_weights(model: str, leave_out: tuple[str, ...] = ()) -> Weights | Absen
 
 def fetch_weights(model: str, leave_out: tuple[str, ...] = ()) -> Weights:
     """The weights called `model`, from the hub where that is needed."""
-    found = find_weights(model, leave_out)
-    if isinstance(found, Absent) and found.downloadable:
+
+    def fetch() -> None:
         from diffusers import DiffusionPipeline
 
         from medebench.editors.diffusion.loading import quiet
 
-        try:
-            with quiet():
-                DiffusionPipeline.download(model, **dict.fromkeys(leave_out))
-        except Exception as error:
-            raise _not_fetched(model, error) from error
-        found = find_weights(model, leave_out)
-    if isinstance(found, Absent):
-        raise NotReadyError(found.problem)
-    return found
+        with quiet():
+            DiffusionPipeline.download(model, **dict.fromkeys(leave_out))
+
+    return _found_or_fetched(model, partial(find_weights, model, leave_out), fetch)
 
 
 def find_configuration(model: str) -> Path | Absent:
@@ -94,17 +94,8 @@ def find_configuration(model: str) -> Path | Absent:
 
 
 def fetch_configuration(model: str) -> Path:
-    found = find_configuration(model)
-    if isinstance(found, Absent) and found.downloadable:
-        from huggingface_hub import snapshot_download
-
-        try:
-            return Path(snapshot_download(model, allow_patterns=list(_CONFIGURATION)))
-        except Exception as error:
-            raise _not_fetched(model, error) from error
-    if isinstance(found, Absent):
-        raise NotReadyError(found.problem)
-    return found
+    fetch = partial(_fetch, model, allow_patterns=list(_CONFIGURATION))
+    return _found_or_fetched(model, partial(find_configuration, model), fetch)
 
 
 def find_lora(lora: str) -> Path | Absent:
@@ -122,17 +113,7 @@ def find_lora(lora: str) -> Path | Absent:
 
 
 def fetch_lora(lora: str) -> Path:
-    found = find_lora(lora)
-    if isinstance(found, Absent) and found.downloadable:
-        from huggingface_hub import snapshot_download
-
-        try:
-            return Path(snapshot_download(lora))
-        except Exception as error:
-            raise _not_fetched(lora, error) from error
-    if isinstance(found, Absent):
-        raise NotReadyError(found.problem)
-    return found
+    return _found_or_fetched(lora, partial(find_lora, lora), partial(_fetch, lora))
 
 
 def lora_identity(path: Path) -> str:
@@ -164,6 +145,26 @@ def _in_cache(model: str) -> Path | None:
         return None
 
 
-def _not_fetched(name: str, error: Exception) -> NotReadyError:
-    what = one_line(f"{type(error).__name__}: {error}", 200)
-    return NotReadyError(f"{name}: could not be downloaded ({what}); try 'hf download {name}'")
+def _fetch(name: str, **which: Any) -> None:
+    from huggingface_hub import snapshot_download
+
+    snapshot_download(name, **which)
+
+
+def _found_or_fetched(
+    name: str, find: Callable[[], Found | Absent], fetch: Callable[[], None]
+) -> Found:
+    """What `find` finds, at once or after `fetch`."""
+    found = find()
+    if isinstance(found, Absent) and found.downloadable:
+        try:
+            fetch()
+        except Exception as error:
+            what = one_line(f"{type(error).__name__}: {error}", 200)
+            raise NotReadyError(
+                f"{name}: could not be downloaded ({what}); try 'hf download {name}'"
+            ) from error
+        found = find()
+    if isinstance(found, Absent):
+        raise NotReadyError(found.problem)
+    return found

@@ -18,7 +18,7 @@ class Recipe:
     cell: int = 16
     #: 1 would give every latent channel the same variance, 0 leaves that of the pixels.
     whitening: float = 0.7
-    #: Standard deviation of the latents before `scaling_factor`; tanh in the decoder wants it low.
+    #: Standard deviation of the latents before `scaling_factor`, which is its inverse.
     spread: float = 0.25
 
     #: Noise on the latents for which the way back is fitted, as a share of their spread.
