@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -24,16 +25,35 @@ class Settings(BaseModel):
 ARGUMENT = ""
 
 
+def split_name(text: str) -> tuple[str, str]:
+    """`name:rest`; a file's `path.py:Name` stays whole."""
+    start = text.rfind(".py:")
+    colon = text.find(":", start + 4 if start >= 0 else 0)
+    return (text, "") if colon < 0 else (text[:colon], text[colon + 1 :])
+
+
+def split_own(text: str, own: Collection[str]) -> tuple[dict[str, str], str]:
+    """`rounds=2,blur:sigma=4` -> ({"rounds": "2"}, "blur:sigma=4"), where `rounds` is in `own`.
+
+    Own settings come first; from the first thing that is none of them on, the text stays whole.
+    """
+    given: dict[str, str] = {}
+    while text:
+        pair, _, rest = text.partition(",")
+        key, equals, value = pair.partition("=")
+        if not equals or key.strip() not in own:
+            break
+        given[key.strip()] = value.strip()
+        text = rest
+    return given, text
+
+
 def split_call(text: str, *, argument: bool = False) -> tuple[str, dict[str, str]]:
     """`inpaint:radius=5` -> ("inpaint", {"radius": "5"}); a file's `path.py:Name` stays whole.
 
     With `argument` the first part may lack its key: `diffusers:owner/model,steps=20`.
     """
-    name, pairs = text, ""
-    start = text.rfind(".py:")
-    colon = text.find(":", start + 4 if start >= 0 else 0)
-    if colon >= 0:
-        name, pairs = text[:colon], text[colon + 1 :]
+    name, pairs = split_name(text)
     given: dict[str, str] = {}
     for pair in filter(None, pairs.split(",")):
         key, equals, value = pair.partition("=")

@@ -5,10 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from medebench.editors.base import BatchEditor, Edit, Editor, Refused, Request, case_seed
+from medebench.editors.base import BatchEditor, Edit, Editor, NotTried, Refused, Request, case_seed
 from medebench.errors import InputError, MedebenchError, NotReadyError
 from medebench.registry import Registry
-from medebench.settings import ARGUMENT, Settings, read_settings, split_call
+from medebench.settings import (
+    ARGUMENT,
+    Settings,
+    read_settings,
+    split_call,
+    split_name,
+    split_own,
+)
 
 EDITORS = Registry(
     "editor",
@@ -62,6 +69,12 @@ class Chosen:
         if callable(ask):
             ask()
 
+    def close(self) -> None:
+        """Let go of what the editor holds: a worker, connections."""
+        ask = getattr(self.editor, "close", None)
+        if callable(ask):
+            ask()
+
     def require_ready(self) -> None:
         """Before any work: nothing is written for an editor that cannot run."""
         if found := self.lacks():
@@ -70,17 +83,17 @@ class Chosen:
 
 def find_editor(call: str, given: dict[str, Any] | None = None) -> Chosen:
     """`NAME[:key=value,...]` (and `given`, from a plan), checked and made ready."""
-    name, settings = split_call(call, argument=True)
+    name, rest = split_name(call)
     kind = EDITORS.find(name)
-    if ARGUMENT in settings:
-        argument = getattr(kind, "argument", None)
-        value = settings.pop(ARGUMENT)
-        if argument is None:
-            raise InputError(f"'{call}': expected name:key=value,key=value, found '{value}'")
-        settings = {argument: value} | settings
     if not callable(getattr(kind, "edit", None)):
         raise InputError(f"editor '{name}': has no method edit(request)")
     model = getattr(kind, "Settings", Settings)
+    settings: dict[str, Any]
+    if takes_rest := getattr(kind, "rest", None):
+        settings, whole = split_own(rest, model.model_fields)
+        settings |= {takes_rest: whole} if whole else {}
+    else:
+        settings = _settings(call, getattr(kind, "argument", None))
     checked = read_settings(model, {**settings, **(given or {})}, f"editor '{name}'")
     try:
         editor = kind(checked)
@@ -101,12 +114,23 @@ def find_editor(call: str, given: dict[str, Any] | None = None) -> Chosen:
     )
 
 
+def _settings(call: str, argument: str | None) -> dict[str, Any]:
+    _, given = split_call(call, argument=True)
+    if ARGUMENT not in given:
+        return dict(given)
+    value = given.pop(ARGUMENT)
+    if argument is None:
+        raise InputError(f"'{call}': expected name:key=value,key=value, found '{value}'")
+    return {argument: value, **given}
+
+
 __all__ = [
     "EDITORS",
     "BatchEditor",
     "Chosen",
     "Edit",
     "Editor",
+    "NotTried",
     "Refused",
     "Request",
     "Settings",

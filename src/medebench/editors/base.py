@@ -16,7 +16,21 @@ from medebench.settings import Settings as AnySettings
 
 
 class Refused(Exception):
-    """The editor gave no picture for this case; the text becomes the reason in the ledger."""
+    """The editor gave no picture for this case; the text becomes the reason in the ledger.
+
+    `detail` stands beside the reason: what the model said instead, what the try cost.
+    """
+
+    def __init__(self, reason: str, detail: dict[str, Any] | None = None) -> None:
+        super().__init__(reason)
+        self.detail = detail or {}
+
+
+class NotTried(Exception):
+    """It is not the case's fault (no money left, no connection): nothing is written about it.
+
+    The run goes on to the end, says so, and the next one tries again.
+    """
 
 
 @dataclass(frozen=True)
@@ -27,6 +41,9 @@ class Edit:
     detail: dict[str, Any] = field(default_factory=dict)
     #: Where the model looked for the key concept, 0 to 1, in the picture's aspect ratio.
     attention: NDArray[np.float32] | None = None
+    #: Pictures made on the way, this one among them; what is known of each is in
+    #: `detail["attempts"]`.
+    attempts: tuple[Picture, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -36,10 +53,14 @@ class Request:
     case: OpenCase
     k: int
     seed: int
+    #: What to do, where that is said in other words than the case's own.
+    said: str | None = None
+    #: Cases of the same task, for a model that is shown how it is done.
+    demonstrations: tuple[OpenCase, ...] = ()
 
     @property
     def instruction(self) -> str:
-        return self.case.case.prompt
+        return self.case.case.prompt if self.said is None else self.said
 
     def generator(self) -> np.random.Generator:
         return np.random.default_rng(self.seed)
@@ -52,11 +73,20 @@ class Editor(Protocol):
     `sees` names what the editor is shown beyond picture and instruction ("roi", "reference");
     `control` sets it apart from models in every table.
 
-    An editor may also have `problems() -> list[str]` (what stands in its way here, asked before
-    any work), `prepare()` (load), `identity() -> str` (what tells its weights from others),
-    `argument` (the setting that may follow its name), `needs` and `example` (words and a call for
-    `medebench editors`), and what `BatchEditor` has. One with `problems` is made in order to be
-    asked: it must not load in its constructor.
+    An editor may also have
+
+    - `problems() -> list[str]`: what stands in its way here, asked before any work. An editor with
+      `problems` is made in order to be asked: it must not load in its constructor;
+    - `prepare()`: load, and `close()`: let go, at the end of a run;
+    - `identity() -> str`: what tells its weights from others;
+    - `argument`: the setting that may follow its name without a key, or `rest`: the setting that
+      takes all that follows its own settings, as it stands (`refine:rounds=2,blur:sigma=4`);
+    - `at_once`: how many edits may be under way in threads, where that is not a matter of cores;
+    - `demonstrations`: how many cases of the same task it wants to be shown with each request;
+    - `estimate(requests) -> clients.Plan`: what calls these would take, without making any;
+    - `judged_by`: the judge it has looked at its outputs while it makes them;
+    - `needs` and `example`: words and a call for `medebench editors`;
+    - what `BatchEditor` has.
     """
 
     summary: ClassVar[str]

@@ -39,6 +39,8 @@ class DiffusionEditor:
     control: ClassVar[bool] = False
     #: What may stand right after the name: `diffusers:MODEL,steps=30`.
     argument: ClassVar[str] = "model"
+    #: What the pipeline's call must take.
+    accept: ClassVar[tuple[str, ...]] = ("prompt", "image")
     needs: ClassVar[str] = "weights; a GPU for all but small models"
     #: A call to copy.
     example: ClassVar[str] = "diffusers:black-forest-labs/FLUX.1-Kontext-dev,steps=28"
@@ -131,7 +133,7 @@ class DiffusionEditor:
     def _loaded(self) -> Loaded:
         from medebench.editors.diffusion.loading import load
 
-        return load(self._weights, self.settings, self._config(), self._lora)
+        return load(self._weights, self.settings, self._config(), self._lora, self.accept)
 
     def _config(self) -> Path | None:
         return None

@@ -15,6 +15,10 @@ from medebench.editors.diffusion.settings import DiffusionSettings
 from medebench.editors.diffusion.weights import Weights
 from medebench.errors import InputError, MedebenchError, one_line
 
+#: The arguments that an editor needs to give to a pipeline's call.
+Accept = tuple[str, ...]
+INSTRUCTION: Accept = ("prompt", "image")
+
 _SCHEDULERS = {
     "euler-ancestral": "EulerAncestralDiscreteScheduler",
     "euler": "EulerDiscreteScheduler",
@@ -45,8 +49,9 @@ def load(
     settings: DiffusionSettings,
     config: Path | None = None,
     lora: Path | None = None,
+    accept: Accept = INSTRUCTION,
 ) -> Loaded:
-    """Read the weights and put them on the device."""
+    """Read the weights and put them on the device; `accept` is what the call must take."""
     import torch
 
     device = choose_device(settings.device)
@@ -56,7 +61,7 @@ def load(
             pipe = open_pipeline(weights, settings, getattr(torch, dtype), config)
         except Exception as error:
             raise _unloadable(weights.name, "does not load as a pipeline", error) from error
-        known = _takes(pipe, weights.name)
+        known = _takes(pipe, weights.name, accept)
         _check_safety(pipe, settings, weights.name)
         try:
             _set_scheduler(pipe, settings.scheduler)
@@ -119,14 +124,17 @@ def quiet() -> Iterator[None]:
                 logging.enable_progress_bar()
 
 
-def _takes(pipe: Any, name: str) -> dict[str, Any]:
-    """What the pipeline's call takes; one that is not told in words what to edit is refused."""
+def _takes(pipe: Any, name: str, accept: Accept) -> dict[str, Any]:
+    """What the pipeline's call takes; one that cannot be told what the editor tells is refused."""
     parameters = inspect.signature(pipe.__call__).parameters
-    kind, remedy = type(pipe).__name__, "an instruction-editing pipeline is needed"
-    for needed in ("prompt", "image"):
+    kind = type(pipe).__name__
+    remedy = "an instruction-editing pipeline is needed"
+    if accept != INSTRUCTION:
+        remedy = f"one that takes {' and '.join(accept)} is needed"
+    for needed in accept:
         if needed not in parameters:
             raise InputError(f"{name}: {kind} takes no {needed}; {remedy}")
-    if "mask_image" in parameters:
+    if "mask_image" in parameters and "mask_image" not in accept:
         raise InputError(f"{name}: {kind} must be shown where to edit; {remedy}")
     return {key: one.default for key, one in parameters.items()}
 
