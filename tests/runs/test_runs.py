@@ -180,7 +180,7 @@ def test_full_disk_is_a_reason_and_a_clear_word(small_set, tmp_path, monkeypatch
         raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
     with monkeypatch.context() as patch:
-        patch.setattr(editing, "write_bytes", full)
+        patch.setattr(making, "write_bytes", full)
         with pytest.raises(MedebenchError, match=r"disk is full.*--retry-failed"):
             mb.edit(small_set, "identity", out=tmp_path / "run", workers=1)
     run = mb.open_run(tmp_path / "run")

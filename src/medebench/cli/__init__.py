@@ -31,8 +31,9 @@ from medebench.cli import (
 app = typer.Typer(
     name="medebench",
     help="Benchmark, diagnose and stress-test text-guided medical image editing.\n\n"
-    "Start with `medebench run`: it draws phantoms, runs a small diffusion model and the controls, "
-    "scores and diagnoses them and ends in a report. Research software: not for clinical decisions.",
+    "Start with `medebench run`: it draws phantoms, edits them with a small diffusion model and "
+    "the controls, scores and diagnoses the outputs, and ends in a report. "
+    "Research software: not for clinical decisions.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

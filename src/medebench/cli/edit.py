@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from medebench.cli.common import Json, RetryFailed, Workers, guarded, progress_bar
-from medebench.cli.outcome import finish_edit
+from medebench.cli.outcome import finish_edit, print_plan
 
 
 @guarded
@@ -20,6 +20,9 @@ def edit(
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N cases.")] = None,
     workers: Workers = None,
     retry_failed: RetryFailed = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what calls it would take and cost; make none.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Run an editor on every case of a set.
@@ -33,14 +36,23 @@ def edit(
         medebench edit MedEBench --editor blur:sigma=2 --out runs/blur --organ Skin
 
         medebench edit MedEBench --editor mine.py:MyEditor --out runs/mine
+
+        medebench edit MedEBench --editor gemini:gemini-2.5-flash-image --out runs/gemini --dry-run
     """
     from medebench.cases import load_cases
     from medebench.editors import find_editor
     from medebench.runs import edit as run_editor
+    from medebench.runs.editing import estimate_editing
 
     chosen = find_editor(editor)
     with progress_bar("reading cases") as progress:
         found = load_cases(cases, progress=progress).select(organs=organ, limit=limit)
+    if dry_run:
+        plan = estimate_editing(
+            found, chosen, out, seed=seed, outputs=outputs, retry_failed=retry_failed
+        )
+        print_plan(plan, chosen.name, as_json)
+        return
     with progress_bar(f"editing with {chosen.name}") as progress:
         run = run_editor(
             found,

@@ -19,6 +19,7 @@ NO_PICTURE = (
 )
 
 if TYPE_CHECKING:
+    from medebench.clients import Plan
     from medebench.runs import Run
 
 
@@ -78,3 +79,17 @@ def say_reasons(reasons: dict[str, int], most: int = 3) -> None:
         say(f"  {count} x {reason}")
     if len(reasons) > most:
         say(f"  ... and {len(reasons) - most} other reasons; --json lists them")
+
+
+def print_plan(plan: Plan, who: str, as_json: bool) -> None:
+    """What asking would take."""
+    if as_json:
+        facts = {"calls": plan.calls, "cached": plan.cached, "cost": plan.cost, "most": plan.most}
+        print_json(facts | {"tokens_in": plan.tokens_in, "tokens_out": plan.tokens_out})
+        return
+    typer.echo(f"{who}: {plan.calls} calls, {plan.cached} answers kept from before")
+    typer.echo(f"about {plan.tokens_in:,} tokens in, {plan.tokens_out:,} out")
+    if plan.cost is None or plan.most is None:
+        typer.echo("the price of this model is not known; name a price file in MEDEBENCH_PRICES")
+    else:
+        typer.echo(f"about ${plan.cost:.2f}, at most ${plan.most:.2f} if no call is repeated")

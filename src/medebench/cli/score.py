@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from medebench.cli.common import Json, RetryFailed, Workers, guarded, print_json, progress_bar
-from medebench.cli.outcome import finish_score
+from medebench.cli.common import Json, RetryFailed, Workers, guarded, progress_bar
+from medebench.cli.outcome import finish_score, print_plan
 from medebench.errors import InputError
 
 if TYPE_CHECKING:
-    from medebench.clients import Plan
+    pass
 
 
 @guarded
@@ -81,7 +81,7 @@ def score(
     if dry_run:
         if not isinstance(found, ModelJudge):
             raise InputError(f"--dry-run: judge '{judge}' makes no calls and costs nothing")
-        _print_plan(estimate_judging(opened, found, limits, retry_failed), found.summary, as_json)
+        print_plan(estimate_judging(opened, found, limits, retry_failed), found.summary, as_json)
         return
     with progress_bar("scoring") as progress:
         scored = run_scoring(
@@ -94,16 +94,3 @@ def score(
             progress=progress,
         )
     finish_score(scored, as_json)
-
-
-def _print_plan(plan: Plan, judge: str, as_json: bool) -> None:
-    if as_json:
-        facts = {"calls": plan.calls, "cached": plan.cached, "cost": plan.cost, "most": plan.most}
-        print_json(facts | {"tokens_in": plan.tokens_in, "tokens_out": plan.tokens_out})
-        return
-    typer.echo(f"{judge}: {plan.calls} calls, {plan.cached} answers kept from before")
-    typer.echo(f"about {plan.tokens_in:,} tokens in, {plan.tokens_out:,} out")
-    if plan.cost is None or plan.most is None:
-        typer.echo("the price of this model is not known; name a price file in MEDEBENCH_PRICES")
-    else:
-        typer.echo(f"about ${plan.cost:.2f}, at most ${plan.most:.2f} if no call is repeated")

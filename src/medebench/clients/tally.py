@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -40,3 +41,14 @@ def add_costs(amounts: list[float | None]) -> float | None:
     """The sum, or None where one of them is not known."""
     known = [amount for amount in amounts if amount is not None]
     return sum(known) if len(known) == len(amounts) else None
+
+
+def add_plans(plans: Sequence[Plan]) -> Plan:
+    return Plan(
+        calls=sum(plan.calls for plan in plans),
+        cached=sum(plan.cached for plan in plans),
+        tokens_in=sum(plan.tokens_in for plan in plans),
+        tokens_out=sum(plan.tokens_out for plan in plans),
+        cost=add_costs([plan.cost for plan in plans]),
+        most=add_costs([plan.most for plan in plans]),
+    )

@@ -49,6 +49,11 @@ class Chosen:
     control: bool
     sees: tuple[str, ...]
 
+    @property
+    def judged_by(self) -> str:
+        """The judge that looks at outputs while they are made, if one does."""
+        return str(getattr(self.editor, "judged_by", ""))
+
     def problems(self) -> list[str]:
         """What stands in the editor's way on this machine, a line each, with what to do."""
         ask = getattr(self.editor, "problems", None)

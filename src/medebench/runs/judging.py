@@ -10,6 +10,7 @@ from typing import Any
 
 from medebench.cases.opened import OpenCase
 from medebench.clients import (
+    NOT_ASKED,
     AnswerCache,
     Ask,
     Caller,
@@ -27,9 +28,6 @@ from medebench.progress import Progress, silent
 from medebench.runs.ledger import Ledger, ScoreRow
 from medebench.runs.run import Run
 from medebench.runs.work import Opened, Wanted, open_outputs, plan_work
-
-#: Troubles of the whole undertaking, not of one output: nothing is written, the next run asks.
-NOT_ASKED = {"budget", "deadline", "stopped", "denied", "missing", "quota", "connection"}
 
 
 @dataclass(frozen=True)

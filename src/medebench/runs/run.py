@@ -27,6 +27,7 @@ LEDGER = "ledger.sqlite"
 EDITS = "edits"
 ATTENTION = "attention"
 CHANGE = "change"
+ATTEMPTS = "attempts"
 #: The columns of the long table that `medebench export` writes, in this order.
 COLUMNS = ("run", "editor", "organ", "task", "case", "k", "metric", "value", "reason", "finding")
 
@@ -43,6 +44,26 @@ class CasesInfo(BaseModel):
     of: int
 
 
+class Tried(BaseModel):
+    """One setting of a sweep: the mean of the chosen metric with its 95 % interval."""
+
+    settings: dict[str, Any]
+    mean: float | None
+    interval: tuple[float, float] | None = None
+    #: Cases of the mean; every setting is judged on the same ones.
+    cases: int
+
+
+class Tuned(BaseModel):
+    """Which settings were tried on which other cases, and which one was taken."""
+
+    metric: str
+    higher_is_better: bool
+    sweep: str
+    tried: list[Tried]
+    best: int
+
+
 class RunInfo(BaseModel):
     """What `run.json` holds; never a secret."""
 
@@ -56,6 +77,12 @@ class RunInfo(BaseModel):
     origin: str = ""
     control: bool = False
     sees: list[str] = []
+    #: What differs between the outputs k of a case, one after the other, if they are a sweep.
+    sweep: list[dict[str, Any]] = []
+    #: How the settings were chosen, if by a sweep over other cases.
+    tuned: Tuned | None = None
+    #: The judge that looked at outputs while they were made: its scores of them are not blind.
+    judged_by: str = ""
     adopted_from: str | None = None
     #: Pictures of an adopted folder that are named after no case.
     unmatched: list[str] = []
@@ -67,7 +94,7 @@ class RunInfo(BaseModel):
 
     def differs(self, other: RunInfo) -> str | None:
         """What about the two runs is not the same work, if anything."""
-        for name in ("editor", "settings", "origin", "seed", "adopted_from"):
+        for name in ("editor", "settings", "sweep", "origin", "seed", "adopted_from"):
             if getattr(self, name) != getattr(other, name):
                 return f"{name} is {getattr(self, name)!r} there, {getattr(other, name)!r} now"
         if self.cases.fingerprint != other.cases.fingerprint:
@@ -99,6 +126,10 @@ class Run:
     def attention_path(self, case_id: str, k: int) -> Path:
         """Where the attention of an output lies, if its editor shows any."""
         return self.path / ATTENTION / f"{case_id}_{k}.png"
+
+    def attempt_path(self, case_id: str, k: int, number: int) -> Path:
+        """Where a picture lies that was made on the way to an output."""
+        return self.path / ATTEMPTS / f"{case_id}_{k}_{number}.png"
 
     def change_path(self, case_id: str, k: int) -> Path:
         """Where the region lies that an output changed, once the run was grounded."""
@@ -168,6 +199,7 @@ class Run:
             sweep(self.edits)
             sweep(self.path / ATTENTION)
             sweep(self.path / CHANGE)
+            sweep(self.path / ATTEMPTS)
             with self.ledger() as ledger:
                 yield ledger
 

@@ -24,7 +24,7 @@ _Node = TypeVar("_Node", bound=Hashable)
 
 def duplicate_findings(seen: Sequence[Seen]) -> Iterator[Finding]:
     whole = same_cases(seen)
-    classes = _classes(seen)
+    classes = picture_classes(seen)
     copies, shared = _copies(classes, whole)
     if whole:
         prompts = {one.case.id: tuple(words(one.case.prompt)) for one in seen}
@@ -52,7 +52,7 @@ def duplicate_findings(seen: Sequence[Seen]) -> Iterator[Finding]:
             "nothing if it is meant; the cases are not independent",
             note=True,
         )
-    if near := _near(classes):
+    if near := near_groups(classes):
         yield _finding(
             "near-duplicate",
             "pictures of different cases that look the same",
@@ -95,7 +95,7 @@ class _Class:
         return {member.case for member in self.members}
 
 
-def _classes(seen: Sequence[Seen]) -> list[_Class]:
+def picture_classes(seen: Sequence[Seen]) -> list[_Class]:
     classes: dict[bytes, _Class] = {}
     for one in seen:
         for role in ROLES:
@@ -122,7 +122,7 @@ def _copies(classes: list[_Class], duplicates: list[_Group]) -> tuple[list[_Grou
     return copies, shared
 
 
-def _near(classes: list[_Class]) -> list[_Group]:
+def near_groups(classes: list[_Class]) -> list[_Group]:
     looks = [(one, one.facts.look) for one in classes if one.facts.look is not None]
     hashed = [one for one, look in looks if look.hash is not None]
     if len(hashed) < 2:
@@ -150,10 +150,10 @@ def _near(classes: list[_Class]) -> list[_Group]:
         (a, b) for a, b in edges if a.role == b.role or frozenset((a.case, b.case)) not in linked
     ]
     order = {member: at for at, member in enumerate(m for one in classes for m in one.members)}
-    return [tuple(sorted(group, key=order.__getitem__)) for group in _components(edges)]
+    return [tuple(sorted(group, key=order.__getitem__)) for group in components(edges)]
 
 
-def _components(edges: Iterable[tuple[_Node, _Node]]) -> list[list[_Node]]:
+def components(edges: Iterable[tuple[_Node, _Node]]) -> list[list[_Node]]:
     parent: dict[_Node, _Node] = {}
 
     def root(node: _Node) -> _Node:

@@ -1,0 +1,66 @@
+"""Cases that show a model how it is done: same task, never the case itself or its kin."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from functools import cached_property
+
+from medebench.cases import Case, CaseSet, OpenCase, load_cases, open_case
+from medebench.cases.audit.kin import kin
+from medebench.editors import Refused
+
+
+class Demonstrations:
+    """Draws `count` cases for a case out of all of its set, by seed.
+
+    No two of them are kin either: a demonstration shown twice shows nothing new.
+    """
+
+    def __init__(self, cases: CaseSet, count: int, workers: int | None = None) -> None:
+        self.count = count
+        self._workers = workers
+        # A run of a few cases learns from all of the set.
+        self._pool = load_cases(cases.source) if cases.source else cases
+
+    @property
+    def fingerprint(self) -> str:
+        return self._pool.fingerprint
+
+    @cached_property
+    def _kin(self) -> dict[str, int]:
+        return kin(self._pool, self._workers)
+
+    @cached_property
+    def _by_task(self) -> dict[tuple[str, str], list[Case]]:
+        found: dict[tuple[str, str], list[Case]] = defaultdict(list)
+        for case in self._pool:
+            if case.task and case.reference is not None:
+                found[_task(case)].append(case)
+        return found
+
+    def prepare(self) -> None:
+        """Look at all pictures of the set, once."""
+        _ = self._kin, self._by_task
+
+    def draw(self, case: Case, seed: int) -> tuple[OpenCase, ...]:
+        """`count` opened cases, or a refusal where the task has not so many."""
+        taken = {self._kin.get(case.id, -1)}
+        others = [one for one in self._by_task.get(_task(case), []) if one.id != case.id]
+        random.Random(seed).shuffle(others)
+        chosen: list[Case] = []
+        for one in others:
+            if len(chosen) < self.count and self._kin[one.id] not in taken:
+                taken.add(self._kin[one.id])
+                chosen.append(one)
+        if len(chosen) < self.count:
+            what = f"task '{case.task}'" if case.task else "a case without a task"
+            raise Refused(
+                f"{what} has {len(chosen)} other cases to show, {self.count} demonstrations "
+                "are asked for"
+            )
+        return tuple(open_case(one) for one in chosen)
+
+
+def _task(case: Case) -> tuple[str, str]:
+    return case.organ.casefold(), case.task.casefold()
