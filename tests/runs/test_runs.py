@@ -14,7 +14,7 @@ from PIL import Image
 import medebench as mb
 from medebench.editors import controls
 from medebench.errors import BusyError, InputError, MedebenchError
-from medebench.runs import COLUMNS, editing, scoring
+from medebench.runs import COLUMNS, making, scoring
 from medebench.runs.exporting import export_runs
 
 

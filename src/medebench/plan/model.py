@@ -26,8 +26,19 @@ class EditorEntry(_Part):
     settings: dict[str, Any] = {}
     outputs: int | None = Field(None, ge=1)
     seed: int | None = None
+    #: Lists of values to try, all combinations; the best is chosen as the plan's `choose` says.
+    sweep: dict[str, list[Any]] = {}
     #: Left out, with a word, where it is not ready (an extra or weights are missing).
     optional: bool = False
+
+
+class ChooseEntry(_Part):
+    """How the best of a sweep is found: by which score, on which share of the cases."""
+
+    metric: str
+    #: Of the cases; they are not reported.
+    share: float = Field(0.5, gt=0, lt=1)
+    seed: int = 0
 
 
 class AdoptEntry(_Part):
@@ -71,6 +82,7 @@ class PlanModel(_Part):
     seed: int = 0
     outputs: int = Field(1, ge=1)
     editors: list[EditorEntry] = []
+    choose: ChooseEntry | None = None
     adopt: list[AdoptEntry] = []
     metrics: list[str] | None = None
     judge: JudgeEntry | None = None
@@ -139,10 +151,25 @@ def _check(where: str, text: str) -> PlanModel:
         raise InputError(f"{where}: {_first(error)}") from None
     if not model.editors and not model.adopt:
         raise InputError(f"{where}: editors: name at least one editor, or a folder under 'adopt'")
+    _check_sweeps(where, model)
     for name in [one.name for one in model.editors] + [one.name for one in model.adopt]:
         if name is not None and (problem := id_problem(name)):
             raise InputError(f"{where}: name: {name!r} {problem}")
     return model
+
+
+def _check_sweeps(where: str, model: PlanModel) -> None:
+    swept = [one for one in model.editors if one.sweep]
+    if swept and model.choose is None:
+        raise InputError(
+            f"{where}: choose: a sweep needs it; for instance choose: {{metric: cp, share: 0.5}}"
+        )
+    if model.choose is not None and not swept:
+        raise InputError(f"{where}: choose: no editor has a sweep to choose from")
+    for one in swept:
+        for name, values in one.sweep.items():
+            if not values:
+                raise InputError(f"{where}: sweep: {name}: name at least one value")
 
 
 def _first(error: ValidationError) -> str:
@@ -151,6 +178,7 @@ def _first(error: ValidationError) -> str:
     if first["type"] == "extra_forbidden":
         parts: dict[str, type[_Part]] = {
             "editors": EditorEntry,
+            "choose": ChooseEntry,
             "adopt": AdoptEntry,
             "report": ReportEntry,
             "judge": JudgeEntry,

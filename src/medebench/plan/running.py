@@ -7,19 +7,23 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from medebench.cases import load_cases
+from medebench.cases import CaseSet, load_cases
+from medebench.cases.split import split
 from medebench.editors import Chosen, find_editor
 from medebench.errors import InputError, NotReadyError
 from medebench.grounding import Thresholds
-from medebench.judge import find_judge
-from medebench.metrics import find_metrics
-from medebench.plan.model import EditorEntry, Plan
+from medebench.judge import Judge, ModelJudge, find_judge
+from medebench.metrics import Metric, find_metrics
+from medebench.plan.model import AdoptEntry, EditorEntry, Plan
+from medebench.plan.sweeping import choose, direction, find_sweep
 from medebench.progress import Progress, silent
 from medebench.report import Report, build_report
 from medebench.runs import Run, adopt, edit, ground, score
 from medebench.runs.adopting import match_files
 from medebench.runs.judging import JudgeLimits
+from medebench.runs.run import Tuned
 from medebench.settings import read_settings
 
 Bar = Callable[[str], AbstractContextManager[Progress]]
@@ -44,7 +48,7 @@ def run_plan(
 ) -> Done:
     """Do what is still to be done of `plan`. Nothing is written before all of it makes sense."""
     try:
-        return _run(plan, workers, retry_failed, bar)
+        return _prepare(plan, workers, retry_failed, bar).run()
     except NotReadyError:
         raise
     except InputError as error:
@@ -52,7 +56,122 @@ def run_plan(
         raise InputError(text if plan.name in text else f"plan {plan.name}: {text}") from error
 
 
-def _run(plan: Plan, workers: int | None, retry_failed: bool, bar: Bar) -> Done:
+@dataclass(frozen=True)
+class _Ready:
+    """An editor of the plan: one, or one for each combination of a sweep."""
+
+    entry: EditorEntry
+    chosen: list[Chosen]
+    combinations: list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A plan that makes sense, with all it names found."""
+
+    plan: Plan
+    #: The cases that are reported, and those that settings are chosen on.
+    cases: CaseSet
+    others: CaseSet
+    editors: list[_Ready]
+    skipped: tuple[str, ...]
+    metrics: list[Metric]
+    judge: Judge | ModelJudge | None
+    #: Whether more of the score that chooses is better.
+    higher: bool
+    thresholds: Thresholds | None
+    workers: int | None
+    retry_failed: bool
+    bar: Bar
+
+    def run(self) -> Done:
+        model = self.plan.model
+        names = self._names()
+        runs = [self._edited(one, name) for one, name in zip(self.editors, names, strict=False)]
+        runs += [
+            self._adopted(one, name)
+            for one, name in zip(model.adopt, names[len(runs) :], strict=True)
+        ]
+        self._score("scoring", runs, self.metrics, self.judge)
+        if self.thresholds is not None:
+            with self.bar("grounding") as progress:
+                ground(runs, thresholds=self.thresholds, progress=progress, **self._how())
+        report = None
+        if model.report is not None:
+            with self.bar("reporting") as progress:
+                report = build_report(
+                    runs,
+                    self.plan.out / "report",
+                    headline=model.report.headline,
+                    title=model.report.title,
+                    published=model.report.published,
+                    workers=self.workers,
+                    progress=progress,
+                )
+        return Done(runs, report, sum(map(_failed, runs)), self.skipped)
+
+    def _names(self) -> list[str]:
+        names = [_run_name(one.entry, one.chosen[0]) for one in self.editors]
+        names += [one.name or Path(one.folder).name for one in self.plan.model.adopt]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise InputError(f"two runs are called '{twice[0]}'; give one a 'name'")
+        return names
+
+    def _edited(self, one: _Ready, name: str) -> Run:
+        model, entry = self.plan.model, one.entry
+        seed = model.seed if entry.seed is None else entry.seed
+        tuned = self._tuned(one, name, seed) if one.combinations else None
+        with self.bar(f"editing with {name}") as progress:
+            return edit(
+                self.cases,
+                one.chosen[tuned.best if tuned else 0],
+                self.plan.out / "runs" / name,
+                seed=seed,
+                outputs=entry.outputs or model.outputs,
+                tuned=tuned,
+                progress=progress,
+                **self._how(),
+            )
+
+    def _tuned(self, one: _Ready, name: str, seed: int) -> Tuned:
+        """Every setting on the other cases, scored as far as the choice needs it."""
+        assert self.plan.model.choose is not None
+        metric = self.plan.model.choose.metric
+        with self.bar(f"trying settings of {name}") as progress:
+            folder = self.plan.out / "sweeps" / name
+            sweep = edit(
+                self.others, one.chosen, folder, seed=seed, progress=progress, **self._how()
+            )
+        needed = [each for each in self.metrics if each.name == metric]
+        self._score(f"scoring settings of {name}", [sweep], needed, None if needed else self.judge)
+        return choose(sweep, metric, self.higher, one.combinations)
+
+    def _adopted(self, entry: AdoptEntry, name: str) -> Run:
+        with self.bar(f"adopting {name}") as progress:
+            return adopt(
+                Path(self.plan.path(entry.folder)),
+                self.cases,
+                self.plan.out / "runs" / name,
+                name=name,
+                control=entry.control,
+                workers=self.workers,
+                progress=progress,
+            )
+
+    def _score(
+        self, title: str, runs: list[Run], metrics: list[Metric], judge: Judge | ModelJudge | None
+    ) -> None:
+        asked = self.plan.model.judge
+        limits = JudgeLimits(max_cost=asked.max_cost if asked else None)
+        with self.bar(title) as progress:
+            score(runs, metrics, judge, limits=limits, progress=progress, **self._how())
+
+    def _how(self) -> dict[str, Any]:
+        return {"workers": self.workers, "retry_failed": self.retry_failed}
+
+
+def _prepare(plan: Plan, workers: int | None, retry_failed: bool, bar: Bar) -> _Job:
+    """Everything the plan names, found and checked; nothing is written yet."""
     model = plan.model
     with bar("reading cases") as progress:
         cases = load_cases(plan.path(model.cases), progress=progress)
@@ -60,95 +179,48 @@ def _run(plan: Plan, workers: int | None, retry_failed: bool, bar: Bar) -> Done:
     metrics = find_metrics(
         None if model.metrics is None else [_local(plan, name) for name in model.metrics]
     )
-    judge, limits = None, JudgeLimits()
+    judge = None
     if model.judge is not None:
         judge = find_judge(_local(plan, model.judge.name), model.judge.options())
-        limits = JudgeLimits(max_cost=model.judge.max_cost)
     thresholds = None
     if model.ground is not None:
         thresholds = read_settings(Thresholds, model.ground.thresholds, "ground.thresholds")
     editors, skipped = _ready(plan)
+    others, higher = cases, True
+    if model.choose is not None:
+        higher = direction(model.choose.metric, metrics, judge)
+        others, cases = split(cases, model.choose.share, model.choose.seed, workers)
     for taken in model.adopt:
         match_files(Path(plan.path(taken.folder)), cases)
-    names = [_run_name(entry, chosen) for entry, chosen in editors]
-    names += [taken.name or Path(taken.folder).name for taken in model.adopt]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise InputError(f"plan {plan.name}: two runs are called '{twice[0]}'; give one a 'name'")
-
-    runs: list[Run] = []
-    for name, (entry, chosen) in zip(names, editors, strict=False):
-        with bar(f"editing with {name}") as progress:
-            runs.append(
-                edit(
-                    cases,
-                    chosen,
-                    plan.out / "runs" / name,
-                    seed=model.seed if entry.seed is None else entry.seed,
-                    outputs=entry.outputs or model.outputs,
-                    workers=workers,
-                    retry_failed=retry_failed,
-                    progress=progress,
-                )
-            )
-    for taken in model.adopt:
-        folder = Path(plan.path(taken.folder))
-        name = taken.name or folder.name
-        with bar(f"adopting {name}") as progress:
-            runs.append(
-                adopt(
-                    folder,
-                    cases,
-                    plan.out / "runs" / name,
-                    name=name,
-                    control=taken.control,
-                    workers=workers,
-                    progress=progress,
-                )
-            )
-    with bar("scoring") as progress:
-        score(
-            runs,
-            metrics,
-            judge,
-            limits=limits,
-            workers=workers,
-            retry_failed=retry_failed,
-            progress=progress,
-        )
-    if thresholds is not None:
-        with bar("grounding") as progress:
-            ground(
-                runs,
-                thresholds=thresholds,
-                workers=workers,
-                retry_failed=retry_failed,
-                progress=progress,
-            )
-    report = None
-    if model.report is not None:
-        with bar("reporting") as progress:
-            report = build_report(
-                runs,
-                plan.out / "report",
-                headline=model.report.headline,
-                title=model.report.title,
-                published=model.report.published,
-                workers=workers,
-                progress=progress,
-            )
-    return Done(runs, report, sum(map(_failed, runs)), skipped)
+    return _Job(
+        plan,
+        cases,
+        others,
+        editors,
+        skipped,
+        metrics,
+        judge,
+        higher,
+        thresholds,
+        workers,
+        retry_failed,
+        bar,
+    )
 
 
-def _ready(plan: Plan) -> tuple[list[tuple[EditorEntry, Chosen]], tuple[str, ...]]:
+def _ready(plan: Plan) -> tuple[list[_Ready], tuple[str, ...]]:
     """The plan's editors; what one of them lacks is said before any of them begins."""
-    editors: list[tuple[EditorEntry, Chosen]] = []
+    editors: list[_Ready] = []
     lacking: list[str] = []
     skipped: list[str] = []
     for entry in plan.model.editors:
-        chosen = find_editor(_local(plan, entry.editor), entry.settings)
-        found = chosen.lacks()
+        call = _local(plan, entry.editor)
+        one = _Ready(entry, [find_editor(call, entry.settings)], [])
+        if entry.sweep:
+            one = _Ready(entry, *find_sweep(call, entry.settings, entry.sweep))
+        found = list(dict.fromkeys(lack for each in one.chosen for lack in each.lacks()))
         if not found:
-            editors.append((entry, chosen))
+            editors.append(one)
         (skipped if entry.optional else lacking).extend(found)
     if lacking:
         raise NotReadyError("\n".join(lacking))

@@ -50,6 +50,15 @@ class Entry:
         return f"sees {' and '.join(what)}" if what else ""
 
     @property
+    def steered(self) -> str:
+        """ "tuned on 65 other cases", "refined by offline-1", or nothing."""
+        info = self.run.info
+        tuned = f"tuned on {info.tuned.cases} other cases" if info.tuned else ""
+        return ", ".join(
+            filter(None, [tuned, f"refined by {info.judged_by}" if info.judged_by else ""])
+        )
+
+    @property
     def extent(self) -> str:
         """ "69 cases", or "9 of 69 cases" where the run covers only part of the set."""
         cases = self.run.info.cases

@@ -11,6 +11,7 @@ from medebench.report.collect import Entry, Material, without_folders
 from medebench.report.diagnosis import Diagnosis
 from medebench.report.facts import judge_of
 from medebench.report.tables import HeadlineTable
+from medebench.report.tuning import not_blind
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,7 @@ def warnings_of(material: Material) -> list[str]:
             f"Under {len(material.clashes)} case ids the runs hold different content, for example "
             f"“{material.clashes[0]}”; those are treated as different cases."
         )
+    found.extend(not_blind(material.entries, material.scores))
     for metric, names in material.judges.items():
         if len(names) > 1:
             who = "; ".join(f"{judge}: {_some(runs)}" for judge, runs in names.items())

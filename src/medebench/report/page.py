@@ -21,6 +21,7 @@ from medebench.report.palette import run_colours, variables
 from medebench.report.published import published_attention
 from medebench.report.statistics import UNIT, Statistics, Summary
 from medebench.report.tables import MARK, MARK_MEANING, HeadlineTable
+from medebench.report.tuning import tuned_runs
 from medebench.report.views import Views
 from medebench.report.words import finding
 
@@ -63,6 +64,7 @@ def render_page(
         runs=run_facts(material),
         judges=judges(material),
         repeats=repeats(material),
+        tuned=tuned_runs(material),
         reproduce=reproduce(material, table, grounded.diagnosis if grounded else None),
         version=medebench.__version__,
         mark=MARK,

@@ -12,6 +12,7 @@ from medebench.report.collect import Entry, Material, collect
 from medebench.report.facts import Score, order
 from medebench.report.published import SCORES, PublishedTable, published_table
 from medebench.report.statistics import Estimate, Statistics, Summary, compute
+from medebench.report.tuning import not_blind
 from medebench.runs.run import Run
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Row:
         """What a reader must know before comparing: how many cases, and what it was shown."""
         if self.entry is None:
             return ""
-        return ", ".join(filter(None, [self.entry.extent, self.entry.sees]))
+        return ", ".join(filter(None, [self.entry.extent, self.entry.sees, self.entry.steered]))
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,7 @@ class HeadlineTable:
         found.extend(self.rankings(self.basis))
         if any(score.stand_in for score in self.columns):
             found.append(f"{formats.stand_in_names(self.columns)}: {formats.STAND_IN}.")
+        found.extend(not_blind([row.entry for row in self.rows if row.entry], self.columns))
         found.extend(self.gaps())
         return found
 

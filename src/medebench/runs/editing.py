@@ -22,6 +22,7 @@ from medebench.runs.run import (
     CasesInfo,
     Run,
     RunInfo,
+    Tuned,
     create_or_continue,
     open_run,
     require_free,
@@ -44,6 +45,7 @@ def edit(
     settings: dict[str, Any] | None = None,
     seed: int = 0,
     outputs: int = 1,
+    tuned: Tuned | None = None,
     workers: int | None = None,
     retry_failed: bool = False,
     progress: Progress = silent,
@@ -51,9 +53,11 @@ def edit(
     """Run `editor` on `cases` into the folder `out`; what is there already is not done again.
 
     `outputs` is how many pictures to make per case, each with a seed of its own. Several editors
-    of one name are a sweep: each makes one output k of every case, all from the same seed.
+    of one name are a sweep: each makes one output k of every case, all from the same seed; `tuned`
+    says how the settings were found by one.
     """
     job = _job(cases, editor, settings, seed, outputs, workers)
+    job.info.tuned = tuned
     if not (Path(out).expanduser() / INFO).exists():
         require_free(Path(out).expanduser())
         # An editor that does not load leaves no run behind.

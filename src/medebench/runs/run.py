@@ -63,6 +63,11 @@ class Tuned(BaseModel):
     tried: list[Tried]
     best: int
 
+    @property
+    def cases(self) -> int:
+        """On how many cases the settings were compared."""
+        return self.tried[self.best].cases
+
 
 class RunInfo(BaseModel):
     """What `run.json` holds; never a secret."""

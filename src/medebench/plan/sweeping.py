@@ -1,0 +1,87 @@
+"""Sweeps: several settings of one editor, the best chosen on cases that are not reported."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from medebench.analysis.bootstrap import cluster_interval
+from medebench.editors import Chosen, find_editor
+from medebench.errors import InputError, MedebenchError
+from medebench.judge import Judge, ModelJudge
+from medebench.metrics import Metric
+from medebench.runs.run import Run, Tried, Tuned
+
+#: More than this is a mistake in the plan rather than a wish.
+MOST = 100
+
+
+def find_sweep(
+    call: str, given: dict[str, Any], lists: dict[str, list[Any]]
+) -> tuple[list[Chosen], list[dict[str, Any]]]:
+    """The editor with every combination of the lists, the last one changing fastest."""
+    combinations = list(_combinations(lists))
+    if len(combinations) > MOST:
+        raise InputError(f"sweep: {len(combinations)} combinations; at most {MOST} are tried")
+    if twice := sorted(set(lists) & set(given)):
+        raise InputError(f"sweep: '{twice[0]}' is in settings too; name it once")
+    chosen = [find_editor(call, given | one) for one in combinations]
+    for number, one in enumerate(chosen):
+        for name in lists:
+            if name in one.how:
+                raise InputError(f"sweep: '{name}' does not change the outputs")
+        if any(one.settings == other.settings for other in chosen[:number]):
+            raise InputError("sweep: two combinations are the same; name each value once")
+    return chosen, combinations
+
+
+def _combinations(lists: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
+    for values in itertools.product(*lists.values()):
+        yield dict(zip(lists, values, strict=True))
+
+
+def direction(name: str, metrics: list[Metric], judge: Judge | ModelJudge | None) -> bool:
+    """Whether more of the score is better; one that the plan does not compute is refused."""
+    if judge is not None and name in judge.scores:
+        return True
+    for metric in metrics:
+        if metric.name == name:
+            if metric.better == "neither":
+                raise InputError(f"choose.metric: '{name}' is neither better high nor low")
+            return metric.better == "higher"
+    known = [one.name for one in metrics if one.better != "neither"]
+    known += judge.scores if judge is not None else ()
+    raise InputError(f"choose.metric: '{name}' is not computed; there are: {', '.join(known)}")
+
+
+def choose(run: Run, metric: str, higher: bool, combinations: list[dict[str, Any]]) -> Tuned:
+    """The setting k of a scored sweep with the best mean over the cases that all have."""
+    values: dict[int, dict[str, float]] = defaultdict(dict)
+    sources: dict[str, str] = {}
+    for row in run.frame().filter(metric=metric).iter_rows(named=True):
+        sources[row["case"]] = row["source"]
+        if row["value"] is not None:
+            values[row["k"]][row["case"]] = row["value"]
+    if not values:
+        raise MedebenchError(
+            f"{run.path}: no output has a {metric}; look at the reasons with "
+            f"`medebench export {run.path}`"
+        )
+    # A setting that failed altogether is out; the others are compared on the same cases.
+    common = sorted(set.intersection(*(set(one) for one in values.values())))
+    if not common:
+        raise MedebenchError(f"{run.path}: no case has a {metric} under every setting")
+    tried = []
+    for k, settings in enumerate(combinations):
+        if k not in values:
+            tried.append(Tried(settings=settings, mean=None, cases=0))
+            continue
+        own = [values[k][case] for case in common]
+        interval = cluster_interval(own, [sources[case] for case in common])
+        mean = sum(own) / len(own)
+        tried.append(Tried(settings=settings, mean=mean, interval=interval, cases=len(common)))
+    sign = 1 if higher else -1
+    best = max((k for k in values), key=lambda k: (sign * (tried[k].mean or 0.0), -k))
+    return Tuned(metric=metric, higher_is_better=higher, sweep=run.name, tried=tried, best=best)

@@ -1,0 +1,76 @@
+"""What a reader must know of how outputs were steered: settings that were chosen, judges that
+looked on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from medebench.report.collect import Entry, Material
+from medebench.report.facts import Score, describe
+
+
+@dataclass(frozen=True)
+class TriedSetting:
+    settings: str
+    mean: str
+    interval: str
+    chosen: bool
+
+
+@dataclass(frozen=True)
+class TunedRun:
+    """One run whose settings were found by a sweep."""
+
+    name: str
+    words: str
+    label: str
+    tried: tuple[TriedSetting, ...]
+
+
+def tuned_runs(material: Material) -> list[TunedRun]:
+    return [found for entry in material.entries if (found := _tuned(entry))]
+
+
+def _tuned(entry: Entry) -> TunedRun | None:
+    tuned = entry.run.info.tuned
+    if tuned is None:
+        return None
+    (score,) = describe([tuned.metric], {})
+    better = "highest" if tuned.higher_is_better else "lowest"
+    words = (
+        f"The settings of {entry.name} were chosen among {len(tuned.tried)} by the {better} mean "
+        f"{score.label} on {tuned.cases} other cases, which share no picture with those "
+        "reported here."
+    )
+    tried = tuple(
+        TriedSetting(
+            ", ".join(f"{name}={value}" for name, value in one.settings.items()),
+            score.text(one.mean),
+            f"{score.text(one.interval[0])} to {score.text(one.interval[1])}"
+            if one.interval
+            else "–",
+            number == tuned.best,
+        )
+        for number, one in enumerate(tuned.tried)
+    )
+    return TunedRun(entry.name, words, score.label, tried)
+
+
+def not_blind(entries: Sequence[Entry], columns: Sequence[Score]) -> list[str]:
+    """A judge that steered an editor must not be taken as the judge of its outputs."""
+    found = []
+    for entry in entries:
+        model = entry.run.info.judged_by.partition("+")[0]
+        labels = [
+            score.label
+            for score in columns
+            if model and score.judge and score.judge.partition(",")[0].partition("+")[0] == model
+        ]
+        if labels:
+            found.append(
+                f"{' and '.join(labels)} of {entry.name} are not blind: the same judge ({model}) "
+                "looked at its outputs while they were made and had them made again."
+            )
+    return found
