@@ -8,9 +8,11 @@ words fall into sub-tokens as they do in the real ones.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import diffusers
 import pytest
 import torch
 from diffusers import (
@@ -29,6 +31,7 @@ from diffusers import (
     StableDiffusionXLInstructPix2PixPipeline,
     UNet2DConditionModel,
 )
+from peft import LoraConfig, get_peft_model_state_dict
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import (
     CLIPTextConfig,
@@ -162,6 +165,21 @@ def load_qwen_edit(folder: Path) -> QwenImageEditPlusPipeline:
     """`from_pretrained`, also where torchvision, which the real processor wants, is missing."""
     processor = _qwen_processor(Qwen2Tokenizer.from_pretrained(folder / "tokenizer"))
     return QwenImageEditPlusPipeline.from_pretrained(folder, processor=processor)
+
+
+ATTENTION = ("to_q", "to_k", "to_v", "to_out.0")
+
+
+def tiny_lora(pipeline: Path, folder: Path, targets: Sequence[str] = ATTENTION) -> Path:
+    """A LoRA that changes what the saved pipeline's denoiser does, written as training would."""
+    index = json.loads((pipeline / "model_index.json").read_text())
+    part = "unet" if "unet" in index else "transformer"
+    denoiser = getattr(diffusers, index[part][1]).from_pretrained(pipeline / part)
+    torch.manual_seed(1)
+    denoiser.add_adapter(LoraConfig(r=2, target_modules=list(targets), init_lora_weights=False))
+    layers = {f"{part}_lora_layers": get_peft_model_state_dict(denoiser)}
+    getattr(diffusers, index["_class_name"]).save_lora_weights(folder, **layers)
+    return folder
 
 
 def _stable_parts(channels: int, **unet: Any) -> dict[str, Any]:

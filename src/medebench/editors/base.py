@@ -77,7 +77,8 @@ class Editor(Protocol):
 
     - `problems() -> list[str]`: what stands in its way here, asked before any work. An editor with
       `problems` is made in order to be asked: it must not load in its constructor;
-    - `prepare()`: load, and `close()`: let go, at the end of a run;
+    - `prepare()`: load; `close()`: let go, at the end of a run; `share(other) -> bool`: use what
+      another editor of a sweep has loaded;
     - `identity() -> str`: what tells its weights from others;
     - `argument`: the setting that may follow its name without a key, or `rest`: the setting that
       takes all that follows its own settings, as it stands (`refine:rounds=2,blur:sigma=4`);

@@ -61,7 +61,7 @@ def edit(
     if not (Path(out).expanduser() / INFO).exists():
         require_free(Path(out).expanduser())
         # An editor that does not load leaves no run behind.
-        job.passes[0].chosen.prepare()
+        _load(job.passes)
     run = create_or_continue(out, job.info)
     not_tried: Counter[str] = Counter()
     with run.locked() as ledger:
@@ -70,10 +70,11 @@ def edit(
         total = len(job.cases) * len(job.passes)
         finished = total - sum(map(len, pending))
         progress(finished, total)
+        _load([one for one, work in zip(job.passes, pending, strict=True) if work])
         for one, work in zip(job.passes, pending, strict=True):
             if not work:
                 continue
-            one.chosen.prepare()
+            one.chosen.prepare()  # one that shares nothing was let go meanwhile
             maker = job.maker(run, one)
             results = maker.make(work, workers)
             try:
@@ -135,6 +136,16 @@ class _Pass:
 
     chosen: Chosen
     ks: tuple[int, ...]
+
+
+def _load(passes: Sequence[_Pass]) -> None:
+    """Every editor once, so that wrong settings show; what several can share stays loaded."""
+    last: Chosen | None = None
+    for one in passes:
+        if last is not None and not one.chosen.share(last):
+            last.close()
+        one.chosen.prepare()
+        last = one.chosen
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,24 @@ from medebench.editors.diffusion.loading import Loaded
 from medebench.editors.diffusion.settings import DiffusionSettings
 from medebench.errors import InputError
 
+#: Pipelines to which a list of pictures is one for each prompt; InstructPix2Pix is another.
+_ONE_EACH = ("FluxKontextPipeline", "FluxFillPipeline")
+#: Pipelines to which it is several for one prompt.
+_SEVERAL = ("QwenImageEditPlusPipeline",)
+
 
 def takes_many(loaded: Loaded) -> bool:
-    """Whether a list of pictures is one for each prompt; to some it is several for one prompt."""
-    return "image_guidance_scale" in loaded.known or loaded.kind == "FluxKontextPipeline"
+    """Whether the pipeline is given several cases at a time."""
+    return "image_guidance_scale" in loaded.known or loaded.kind in _ONE_EACH
+
+
+def check_demonstrations(loaded: Loaded, count: int) -> None:
+    """InputError where a case cannot come with pictures of others."""
+    if count and loaded.kind not in _SEVERAL:
+        raise InputError(
+            f"demonstrations={count}: {loaded.kind} takes one picture a case; "
+            "leave it out, or use editor qwen-image-edit"
+        )
 
 
 def call_arguments(
@@ -23,16 +37,19 @@ def call_arguments(
     pictures: Sequence[Image.Image],
     prompts: Sequence[str],
     seeds: Sequence[int],
+    shown: Sequence[Image.Image] = (),
 ) -> dict[str, Any]:
-    """The pipeline's arguments for pictures of one size."""
+    """The pipeline's arguments for pictures of one size; `shown` ones go before a single one."""
     import torch
+
+    check_demonstrations(loaded, len(shown) // 2)
 
     # Drawn on the CPU: the same seed gives the same noise on every device.
     generators = [torch.Generator("cpu").manual_seed(seed) for seed in seeds]
     many = takes_many(loaded)
     arguments: dict[str, Any] = {
         "prompt": list(prompts) if many else prompts[0],
-        "image": list(pictures) if many else pictures[0],
+        "image": list(pictures) if many else [*shown, pictures[0]] if shown else pictures[0],
         "generator": generators if many else generators[0],
         "num_inference_steps": settings.steps,
         "output_type": "np",
@@ -61,6 +78,8 @@ def guidance(loaded: Loaded, settings: DiffusionSettings) -> dict[str, Any]:
     given = {name: value for name, value in wanted.values() if value is not None}
     if "image_guidance_scale" in loaded.known:
         _check_pair(loaded, given)
+    if "guidance_scale" in given:
+        _check_embedded(loaded)
     if "true_cfg_scale" in loaded.known:
         _check_true(loaded, given)
     return given
@@ -83,11 +102,16 @@ def _check_pair(loaded: Loaded, given: dict[str, Any]) -> None:
         raise InputError("negative_prompt: has no effect without guidance above 1")
 
 
+def _check_embedded(loaded: Loaded) -> None:
+    """Transformers are told the weight as a number, if they have learned what it means."""
+    config = getattr(getattr(loaded.pipe, "transformer", None), "config", {})
+    if not config.get("guidance_embeds", True):
+        other = "use true_cfg" if "true_cfg_scale" in loaded.known else "use guidance=none"
+        raise InputError(f"guidance: this model does not know it; {other}")
+
+
 def _check_true(loaded: Loaded, given: dict[str, Any]) -> None:
     """FLUX and Qwen use the second kind of weight only with a negative prompt, even a blank one."""
-    config = getattr(getattr(loaded.pipe, "transformer", None), "config", {})
-    if "guidance_scale" in given and not config.get("guidance_embeds", True):
-        raise InputError("guidance: this model does not know it; use true_cfg")
     if given.get("true_cfg_scale", loaded.known["true_cfg_scale"]) > 1:
         given.setdefault("negative_prompt", " ")
     elif "negative_prompt" in given:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import subprocess
 import sys
@@ -159,3 +160,15 @@ def out_of_memory(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and (
         "out of memory" in said or "can't allocate memory" in said
     )
+
+
+def release_memory() -> None:
+    """Give what is no longer used back to the device; nothing to do where torch was not needed."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    elif torch.backends.mps.is_available():
+        torch.mps.empty_cache()

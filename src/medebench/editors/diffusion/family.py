@@ -6,28 +6,25 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from medebench.cases.opened import OpenCase
 from medebench.editors.base import Edit, Refused, Request
 from medebench.editors.diffusion import device, finding
 from medebench.editors.diffusion.finding import Absent
 from medebench.editors.diffusion.frame import Frame, frame_for
-from medebench.editors.diffusion.settings import (
-    DiffusionSettings,
-    InstructDiffusionSettings,
-    InstructPix2PixSettings,
-    PaintByInpaintSettings,
-    PhantomEditorSettings,
-)
+from medebench.editors.diffusion.pairs import shown_pictures
+from medebench.editors.diffusion.settings import LOADED_BY, DiffusionSettings
 from medebench.editors.diffusion.weights import Weights
-from medebench.errors import ImageError, NotReadyError
+from medebench.editors.showing import shown_facts, shown_text
+from medebench.errors import ImageError
 from medebench.settings import Settings as AnySettings
 
 if TYPE_CHECKING:
+    from PIL import Image
+
     from medebench.editors.diffusion.loading import Loaded
     from medebench.editors.diffusion.looking import Looked, Looking
-
-Found = TypeVar("Found", Weights, Path)
 
 
 class DiffusionEditor:
@@ -48,6 +45,8 @@ class DiffusionEditor:
     def __init__(self, settings: DiffusionSettings) -> None:
         self.settings = settings
         self.batch = settings.batch
+        #: How many cases of the same task each request brings along.
+        self.demonstrations = settings.demonstrations
         self._lock = RLock()
 
     def problems(self) -> list[str]:
@@ -61,7 +60,7 @@ class DiffusionEditor:
         else:
             found.append(device.missing_for(weights))
             if not any(found):
-                found.append(device.memory_problem(weights, self.settings))
+                found.append(self._memory_problem(weights))
         if self.settings.lora:
             lora = finding.find_lora(self.settings.lora)
             found.append(self._unless_fetched(lora) if isinstance(lora, Absent) else None)
@@ -75,10 +74,28 @@ class DiffusionEditor:
 
     def prepare(self) -> None:
         """Load: what is wrong with weights or settings ends the command, not each case alone."""
-        from medebench.editors.diffusion.calling import guidance
+        from medebench.editors.diffusion.calling import check_demonstrations, guidance
 
         with self._lock:
             guidance(self._loaded, self.settings)
+            check_demonstrations(self._loaded, self.demonstrations)
+
+    def share(self, other: object) -> bool:
+        """Work with the pipeline that `other` has loaded, if it is the one this one would load."""
+        if type(other) is not type(self) or "_loaded" not in other.__dict__:
+            return False
+        given = self.settings.model_dump()
+        if any(given[name] != getattr(other.settings, name) for name in given if name in LOADED_BY):
+            return False
+        self._loaded, self._lock = other._loaded, other._lock
+        return True
+
+    def close(self) -> None:
+        """Give the memory back; the next edit loads again."""
+        with self._lock:
+            for name in ("_loaded", "_looking"):
+                self.__dict__.pop(name, None)
+        device.release_memory()
 
     def edit(self, request: Request) -> Edit:
         (made,) = self.edit_batch([request])
@@ -108,6 +125,9 @@ class DiffusionEditor:
                     made.update(zip(some, results, strict=True))
         return [made[index] for index in range(len(requests))]
 
+    def _memory_problem(self, weights: Weights) -> str | None:
+        return device.memory_problem(weights, self.settings)
+
     def _unless_fetched(self, absent: Absent) -> str | None:
         return None if self.settings.download and absent.downloadable else absent.problem
 
@@ -119,7 +139,7 @@ class DiffusionEditor:
     def _weights(self) -> Weights:
         if self.settings.download:
             return finding.fetch_weights(self.settings.model, self._leave_out)
-        return _there(finding.find_weights(self.settings.model, self._leave_out))
+        return finding.there(finding.find_weights(self.settings.model, self._leave_out))
 
     @cached_property
     def _lora(self) -> Path | None:
@@ -127,7 +147,7 @@ class DiffusionEditor:
             return None
         if self.settings.download:
             return finding.fetch_lora(self.settings.lora)
-        return _there(finding.find_lora(self.settings.lora))
+        return finding.there(finding.find_lora(self.settings.lora))
 
     @cached_property
     def _loaded(self) -> Loaded:
@@ -145,14 +165,23 @@ class DiffusionEditor:
         return Looking(self._loaded.pipe, self.settings.attention)
 
     def _frame(self, request: Request) -> Frame:
+        return self._frame_for(request.case)
+
+    def _frame_for(self, case: OpenCase) -> Frame:
         settings, loaded = self.settings, self._loaded
         size = settings.size or loaded.size
-        return frame_for(request.case.previous, size, loaded.multiple, settings.framing)
+        return frame_for(case.previous, size, loaded.multiple, settings.framing)
+
+    def _text(self, request: Request) -> str:
+        """What the pipeline is told."""
+        return shown_text(request)
 
     def _run(self, requests: list[Request], frames: list[Frame]) -> list[Edit | Refused]:
         """One call of the pipeline; a batch that does not fit is done one by one."""
         try:
             result, looked = self._call(requests, frames)
+        except Refused as refused:
+            return [refused for _ in requests]
         except Exception as error:
             if not device.out_of_memory(error):
                 raise
@@ -167,34 +196,51 @@ class DiffusionEditor:
             return [Refused(f"out of memory; {hint}")]
         flagged = getattr(result, "nsfw_content_detected", None) or [False] * len(requests)
         return [
-            self._made(values, frame, one, bool(blackened))
-            for values, frame, one, blackened in zip(
-                result.images, frames, looked, flagged, strict=True
+            self._made(values, frame, one, bool(blackened), shown_facts(request))
+            for values, frame, one, blackened, request in zip(
+                result.images, frames, looked, flagged, requests, strict=True
             )
         ]
 
     def _call(self, requests: list[Request], frames: list[Frame]) -> tuple[Any, list[Looked]]:
         import torch
 
-        from medebench.editors.diffusion.calling import call_arguments
         from medebench.editors.diffusion.loading import quiet
 
-        arguments = call_arguments(
-            self._loaded,
-            self.settings,
-            [
-                frame.to_model(request.case.previous, request.case.data_range)
-                for request, frame in zip(requests, frames, strict=True)
-            ],
-            [request.instruction for request in requests],
-            [request.seed for request in requests],
-        )
-        width, height = frames[0].canvas
-        with quiet(), torch.inference_mode(), self._looking.at(requests) as seen:
+        pictures = [
+            frame.to_model(request.case.previous, request.case.data_range)
+            for request, frame in zip(requests, frames, strict=True)
+        ]
+        texts = [self._text(request) for request in requests]
+        arguments = self._arguments(requests, pictures, texts)
+        width, height = pictures[0].size
+        with quiet(), torch.inference_mode(), self._looking.at(requests, texts) as seen:
             result = self._loaded.pipe(**arguments)
         return result, seen.maps(width, height)
 
-    def _made(self, values: Any, frame: Frame, looked: Looked, blackened: bool) -> Edit | Refused:
+    def _arguments(
+        self, requests: list[Request], pictures: list[Image.Image], texts: list[str]
+    ) -> dict[str, Any]:
+        from medebench.editors.diffusion.calling import call_arguments
+
+        seeds = [request.seed for request in requests]
+        shown = [
+            picture
+            for request in requests
+            for picture in shown_pictures(
+                request.demonstrations, self.demonstrations, self._frame_for
+            )
+        ]
+        return call_arguments(self._loaded, self.settings, pictures, texts, seeds, shown)
+
+    def _made(
+        self,
+        values: Any,
+        frame: Frame,
+        looked: Looked,
+        blackened: bool,
+        more: dict[str, Any] | None = None,
+    ) -> Edit | Refused:
         if blackened:
             return Refused("the model's safety checker withheld the picture")
         try:
@@ -202,60 +248,6 @@ class DiffusionEditor:
         except Refused as refused:
             return refused
         attention = None if looked.map is None else frame.map_back(looked.map)
-        place = {"device": self._loaded.device, "dtype": self._loaded.dtype}
-        return Edit(picture, {"frame": frame.facts(values), **place, **looked.facts()}, attention)
-
-
-class InstructPix2Pix(DiffusionEditor):
-    summary: ClassVar[str] = "InstructPix2Pix with the paper's settings"
-    Settings: ClassVar[type[AnySettings]] = InstructPix2PixSettings
-    example: ClassVar[str] = "instruct-pix2pix:image_guidance=1.55,guidance=7.6"
-
-
-class PaintByInpaint(DiffusionEditor):
-    summary: ClassVar[str] = "Paint by Inpaint with the paper's settings"
-    Settings: ClassVar[type[AnySettings]] = PaintByInpaintSettings
-    example: ClassVar[str] = "paint-by-inpaint:batch=4"
-
-
-class InstructDiffusion(DiffusionEditor):
-    summary: ClassVar[str] = "InstructDiffusion from its single-file checkpoint"
-    Settings: ClassVar[type[AnySettings]] = InstructDiffusionSettings
-    example: ClassVar[str] = "instruct-diffusion:checkpoint.ckpt"
-
-    def problems(self) -> list[str]:
-        found = super().problems()
-        if self._is_single:
-            config = finding.find_configuration(self._named_config)
-            problem = self._unless_fetched(config) if isinstance(config, Absent) else None
-            found += [problem] if problem else []
-        return found
-
-    @property
-    def _is_single(self) -> bool:
-        return Path(self.settings.model).expanduser().is_file()
-
-    @property
-    def _named_config(self) -> str:
-        assert isinstance(self.settings, InstructDiffusionSettings)
-        return self.settings.config
-
-    def _config(self) -> Path | None:
-        if not self._is_single:
-            return None
-        if self.settings.download:
-            return finding.fetch_configuration(self._named_config)
-        return _there(finding.find_configuration(self._named_config))
-
-
-class PhantomEditor(DiffusionEditor):
-    summary: ClassVar[str] = "small diffusion model trained on phantoms; for trying and teaching"
-    Settings: ClassVar[type[AnySettings]] = PhantomEditorSettings
-    needs: ClassVar[str] = "nothing: it ships with the package"
-    example: ClassVar[str] = "phantom-editor:steps=16"
-
-
-def _there(found: Found | Absent) -> Found:
-    if isinstance(found, Absent):
-        raise NotReadyError(found.problem)
-    return found
+        facts = {"frame": frame.facts(values), **(more or {})}
+        facts |= {"device": self._loaded.device, "dtype": self._loaded.dtype}
+        return Edit(picture, {**facts, **looked.facts()}, attention)

@@ -123,6 +123,13 @@ def lora_identity(path: Path) -> str:
     return f"lora {identity_of(files, path.parent if path.is_file() else path)}"
 
 
+def there(found: Found | Absent) -> Found:
+    """What was found, or word that it is missing."""
+    if isinstance(found, Absent):
+        raise NotReadyError(found.problem)
+    return found
+
+
 def _local(path: Path, model: str, leave_out: tuple[str, ...]) -> Weights | Absent:
     if path.is_file():
         if path.suffix.lower() not in _SINGLE:
@@ -165,6 +172,4 @@ def _found_or_fetched(
                 f"{name}: could not be downloaded ({what}); try 'hf download {name}'"
             ) from error
         found = find()
-    if isinstance(found, Absent):
-        raise NotReadyError(found.problem)
-    return found
+    return there(found)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from medebench.editors.diffusion.device import choose_device, choose_dtype
+from medebench.editors.diffusion.lora import check_lora
 from medebench.editors.diffusion.settings import DiffusionSettings
 from medebench.editors.diffusion.weights import Weights
 from medebench.errors import InputError, MedebenchError, one_line
@@ -167,6 +168,7 @@ def _add_lora(pipe: Any, name: str, path: Path) -> None:
     if not active:
         # diffusers only warns, and the model would run without it.
         raise InputError(f"lora={name}: fits no layer of this model; was it made for another?")
+    check_lora(pipe, name, path)
 
 
 def _place(pipe: Any, settings: DiffusionSettings, device: str) -> None:

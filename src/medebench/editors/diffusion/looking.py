@@ -59,17 +59,22 @@ class Looking:
         self._reason = can_record(pipe) if wanted else ""
 
     @contextmanager
-    def at(self, requests: Sequence[Request]) -> Iterator[_Watched]:
+    def at(
+        self, requests: Sequence[Request], texts: Sequence[str] | None = None
+    ) -> Iterator[_Watched]:
+        """`texts` are what the pipeline is told, where that is more than the instruction."""
         if self._reason is not None:
             yield _Watched([self._reason] * len(requests), [], None)
             return
         tokens: list[Token | str] = []
         sources: list[str] = []
-        for request in requests:
-            case = request.case.case
+        for index, request in enumerate(requests):
+            said = request.instruction
+            text = said if texts is None else texts[index]
             try:
-                concept = concept_of(request.instruction, case.key_concept)
-                tokens.append(find_token(self._pipe, request.instruction, concept.text))
+                # The concept is the instruction's, though the text around it may name it too.
+                concept = concept_of(said, request.case.case.key_concept)
+                tokens.append(find_token(self._pipe, text, concept.text, instruction=said))
                 sources.append(concept.source)
             except Undefined as error:
                 tokens.append(str(error))

@@ -32,6 +32,11 @@ def _image_guidance(default: float | None) -> Any:
     return Field(default, ge=0, description="weight of the input picture; none: the pipeline's own")
 
 
+def _true_cfg(default: float | None) -> Any:
+    what = "second kind of text weight, where the pipeline has one"
+    return Field(default, ge=0, description=what)
+
+
 def _scheduler(default: Scheduler) -> Any:
     return Field(default, description="how steps are taken")
 
@@ -41,6 +46,19 @@ def _size(default: int | None) -> Any:
     return Field(default, ge=16, le=4096, description=what)
 
 
+def _lora(default: str) -> Any:
+    return Field(default, description="file, folder or hub id of a LoRA")
+
+
+#: Settings that decide what is loaded; all others are told with each call.
+LOADED_BY = frozenset(
+    {
+        *("model", "config", "lora", "scheduler", "device", "dtype", "offload", "slicing"),
+        *("tiling", "safety_checker", "download"),
+    }
+)
+
+
 class DiffusionSettings(Settings):
     how: ClassVar[frozenset[str]] = frozenset({"batch", "offload", "download"})
 
@@ -48,16 +66,17 @@ class DiffusionSettings(Settings):
     steps: int = _steps(50)
     guidance: float | None = _guidance(None)
     image_guidance: float | None = _image_guidance(None)
-    true_cfg: float | None = Field(
-        default=None, ge=0, description="second kind of text weight, where the pipeline has one"
-    )
+    true_cfg: float | None = _true_cfg(None)
     negative_prompt: str = Field(default="", description="what to avoid")
     scheduler: Scheduler = _scheduler("shipped")
     size: int | None = _size(None)
     framing: Framing = Field(
         default="aspect", description="keep the aspect ratio, or stretch to a square as the paper"
     )
-    lora: str = Field(default="", description="file, folder or hub id of a LoRA")
+    lora: str = _lora("")
+    demonstrations: int = Field(
+        default=0, ge=0, le=8, description="other cases of the task to show first, before and after"
+    )
     device: Literal["auto", "cuda", "mps", "cpu"] = Field(
         default="auto", description="what to compute on; auto: the first there is, in this order"
     )
@@ -110,6 +129,44 @@ class InstructDiffusionSettings(DiffusionSettings):
         default="timbrooks/instruct-pix2pix",
         description="folder or hub id with the configuration of a single file",
     )
+
+
+class FluxKontextSettings(DiffusionSettings):
+    model: str = _model("black-forest-labs/FLUX.1-Kontext-dev")
+    steps: int = _steps(28)
+    guidance: float | None = _guidance(2.5)
+    size: int | None = _size(1024)
+
+
+class QwenImageEditSettings(DiffusionSettings):
+    model: str = _model("Qwen/Qwen-Image-Edit-2509")
+    steps: int = _steps(40)
+    true_cfg: float | None = _true_cfg(4.0)
+    size: int | None = _size(1024)
+
+
+#: Where the case's own words go in a text that says more.
+INSTRUCTION = "{instruction}"
+
+
+class ICEditSettings(DiffusionSettings):
+    model: str = _model("black-forest-labs/FLUX.1-Fill-dev")
+    steps: int = _steps(28)
+    guidance: float | None = _guidance(50.0)
+    size: int | None = _size(512)
+    lora: str = _lora("RiverZ/normal-lora")
+    wording: str = Field(
+        default="A diptych of one picture. Left: the original. Right: the same picture after this "
+        f"edit, all else unchanged: {INSTRUCTION}",
+        description=f"what the model is told; {INSTRUCTION} stands for the case's own words",
+    )
+
+    @field_validator("wording")
+    @classmethod
+    def _once(cls, value: str) -> str:
+        if value.count(INSTRUCTION) != 1:
+            raise ValueError(f"must contain {INSTRUCTION} exactly once")
+        return value
 
 
 class PhantomEditorSettings(DiffusionSettings):

@@ -1,0 +1,1 @@
+"""Editors that run elsewhere: a command with an environment of its own, or a server."""
