@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from typing import Any, ClassVar, TypeVar
 
@@ -21,13 +22,17 @@ class Settings(BaseModel):
     how: ClassVar[frozenset[str]] = frozenset()
 
 
+#: What is a name and no path; a single letter may be a drive.
+_PLAIN = re.compile(r"[A-Za-z][\w-]+")
+
 #: Under this key `split_call` gives what stands after the name without a key of its own.
 ARGUMENT = ""
 
 
 def split_name(text: str) -> tuple[str, str]:
     """`name:rest`; a file's `path.py:Name` stays whole."""
-    start = text.rfind(".py:")
+    plain = _PLAIN.fullmatch(text.partition(":")[0])
+    start = -1 if plain else text.rfind(".py:")
     colon = text.find(":", start + 4 if start >= 0 else 0)
     return (text, "") if colon < 0 else (text[:colon], text[colon + 1 :])
 

@@ -12,6 +12,7 @@ import pytest
 
 import medebench as mb
 from medebench.errors import InputError
+from medebench.settings import split_name, split_own
 from tests.conftest import REPOSITORY
 
 OWN = """
@@ -132,3 +133,33 @@ def test_the_model_of_the_documentation_runs(small_set, tmp_path):
     mb.edit(small_set, f"{call},batch=2", out=tmp_path / "run")
     with run.ledger() as ledger:
         assert {row.reason for row in ledger.outputs().values()} == {None}
+
+
+@pytest.mark.parametrize(
+    ("call", "parts"),
+    [
+        ("blur", ("blur", "")),
+        ("blur:sigma=2", ("blur", "sigma=2")),
+        ("mine.py:Own", ("mine.py:Own", "")),
+        ("a/mine.py:Own:size=2", ("a/mine.py:Own", "size=2")),
+        (r"C:\a\mine.py:Own:size=2", (r"C:\a\mine.py:Own", "size=2")),
+        ("refine:judge=mine.py:J,blur", ("refine", "judge=mine.py:J,blur")),
+        ("refine:mine.py:Own", ("refine", "mine.py:Own")),
+    ],
+)
+def test_a_name_ends_where_its_settings_begin(call, parts):
+    assert split_name(call) == parts
+
+
+@pytest.mark.parametrize(
+    ("text", "own", "rest"),
+    [
+        ("rounds=2,blur:sigma=4", {"rounds": "2"}, "blur:sigma=4"),
+        ("blur:sigma=4,rounds=2", {}, "blur:sigma=4,rounds=2"),
+        ("python w.py --rounds=2,3", {}, "python w.py --rounds=2,3"),
+        ("rounds=2", {"rounds": "2"}, ""),
+        ("", {}, ""),
+    ],
+)
+def test_own_settings_come_first_and_the_rest_stays_whole(text, own, rest):
+    assert split_own(text, {"rounds"}) == (own, rest)

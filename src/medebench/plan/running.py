@@ -24,7 +24,7 @@ from medebench.runs import Run, adopt, edit, ground, score
 from medebench.runs.adopting import match_files
 from medebench.runs.judging import JudgeLimits
 from medebench.runs.run import Tuned
-from medebench.settings import read_settings
+from medebench.settings import read_settings, split_name
 
 Bar = Callable[[str], AbstractContextManager[Progress]]
 
@@ -229,7 +229,7 @@ def _ready(plan: Plan) -> tuple[list[_Ready], tuple[str, ...]]:
 
 def _local(plan: Plan, call: str) -> str:
     """`file.py:Name` as seen from the plan's folder."""
-    return str(plan.folder / call) if ".py:" in call else call
+    return str(plan.folder / call) if ".py:" in split_name(call)[0] else call
 
 
 def _run_name(entry: EditorEntry, chosen: Chosen) -> str:
