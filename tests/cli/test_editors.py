@@ -42,17 +42,30 @@ def test_models_without_weights_are_not_ready():
     rows = listed()
     assert "hf download timbrooks/instruct-pix2pix" in rows["instruct-pix2pix"]["problems"][0]
     for name in ("diffusers", "instruct-diffusion"):
-        assert not rows[name]["ready"] and rows[name]["problems"][0].startswith("name a model; ")
+        assert not rows[name]["ready"]
         assert rows[name]["settings"]["model"] is None and rows[name]["required"] == ["model"]
+    assert "FLUX.1-Kontext-dev: its weights are not" in rows["diffusers"]["problems"][0]
+    assert "checkpoint.ckpt: no such" in rows["instruct-diffusion"]["problems"][0]
 
 
 def test_people_see_a_table_that_can_be_read():
     lines = call("editors").stdout.splitlines()
     assert "ready here" in lines[1]
     (pix2pix,) = [line for line in lines if line.split()[:1] == ["instruct-pix2pix"]]
-    assert "guidance=7.5" in pix2pix and "safety_checker" not in pix2pix
+    assert "GPU" in pix2pix and "no: timbrooks/instruct-pix2pix: its weights are not" in pix2pix
     (blur,) = [line for line in lines if line.split()[:1] == ["blur"]]
-    assert blur.split()[2] == "yes" and max(map(len, lines)) < 320
+    assert blur.split()[-1] == "yes" and max(map(len, lines)) < 320
+    (http,) = [line for line in lines if line.split()[:1] == ["http"]]
+    assert http.rstrip().endswith("yes; name a url")
+
+
+def test_keys_that_are_missing_are_named(monkeypatch):
+    for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    rows = listed()
+    assert "GEMINI_API_KEY" in rows["gemini"]["problems"][0]
+    assert "OPENAI_API_KEY" in rows["openai-image"]["problems"][0]
+    assert any("OPENAI_API_KEY" in one for one in rows["composed"]["problems"])
 
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch):

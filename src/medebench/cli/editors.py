@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,9 +13,6 @@ from medebench.cli.listing import show_rows
 if TYPE_CHECKING:
     from pydantic import BaseModel
     from pydantic.fields import FieldInfo
-
-#: More settings than this are not shown in a line.
-_LINE = 5
 
 
 @guarded
@@ -41,16 +39,14 @@ def editors(
     shown = [
         {
             "editor": row["editor"],
-            "kind": row["kind"],
-            "ready here": _short(row["problems"]),
-            "sees": ", ".join(row["sees"][2:]) or "-",
-            "settings": _in_a_line(row["editor"]),
-            "summary": row["summary"],
+            "what it is": row["summary"],
+            "needs": row["needs"],
+            "ready here": _short(row),
         }
         for row in rows
     ]
     show_rows(shown)
-    typer.echo("All settings of one editor: medebench editors NAME")
+    typer.echo("One of them, with all its settings and a command to copy: medebench editors NAME")
     return None
 
 
@@ -83,43 +79,33 @@ def _model(kind: Any) -> type[BaseModel]:
 
 
 def _problems(name: str, kind: Any) -> list[str]:
-    """Asked of editors that can tell; others may load their model when they are made."""
+    """Asked of editors that can tell; others may load their model when they are made.
+
+    One that must be told more than its name is asked as in its example.
+    """
     from medebench.editors import find_editor
     from medebench.errors import MedebenchError
 
-    required = [one for one, info in _model(kind).model_fields.items() if info.is_required()]
-    if required:
-        return [f"name a {required[0]}; for instance {_example_call(name)}"]
+    required = any(info.is_required() for info in _model(kind).model_fields.values())
+    if required and not getattr(kind, "example", ""):
+        return [f"must be told more; for instance {_example_call(name)}"]
     if not callable(getattr(kind, "problems", None)):
         return []
     try:
-        return find_editor(name).problems()
+        return find_editor(shlex.split(_example_call(name))[0] if required else name).problems()
     except MedebenchError as error:
         return [str(error)]
     except Exception as error:
         return [f"{type(error).__name__}: {error}"]
 
 
-def _short(problems: list[str]) -> str:
-    return "; ".join(one.partition("; ")[0] for one in problems) or "yes"
-
-
-def _in_a_line(name: str) -> str:
-    """What an editor sets otherwise than the family it belongs to."""
-    from medebench.editors import EDITORS
-
-    model = _model(EDITORS.find(name))
-    family = getattr(model.__mro__[1], "model_fields", {})
-    own = {
-        one: info
-        for one, info in model.model_fields.items()
-        if one not in family or family[one].default != info.default
-    }
-    required = [one for one, info in own.items() if info.is_required()]
-    if len(own) > _LINE:
-        return ", ".join([*required, f"{len(own) - len(required)} more"])
-    pairs = (f"{one}={_text(_default(info))}" for one, info in own.items())
-    return ", ".join(pairs) or "-"
+def _short(facts: dict[str, Any]) -> str:
+    if facts["problems"]:
+        return "no: " + "; ".join(one.partition("; ")[0] for one in facts["problems"])
+    if not facts["required"]:
+        return "yes"
+    first = facts["required"][0]
+    return f"yes; name {'an' if first[0] in 'aeio' else 'a'} {first}"
 
 
 def _default(info: FieldInfo) -> Any:
@@ -177,8 +163,9 @@ def _print_one(facts: dict[str, Any]) -> None:
     typer.echo(f"{name} ({facts['kind']}): {facts['summary']}")
     typer.echo(f"sees: {', '.join(facts['sees'])}")
     typer.echo(f"needs: {facts['needs']}")
+    asked = f" (as {_example_call(name)})" if facts["required"] else ""
     for line in facts["problems"] or ["yes"]:
-        typer.echo(f"ready here: {line if facts['ready'] else f'no, {line}'}")
+        typer.echo(f"ready here: {line if facts['ready'] else f'no, {line}'}{asked}")
     if facts["settings"]:
         table = Table(box=box.SIMPLE_HEAD)
         for column in ("setting", "default", "may be", "what it is"):

@@ -57,12 +57,14 @@ def show_rows(rows: list[dict[str, Any]]) -> None:
     """A table with a column for every key."""
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD)
     for column in rows[0]:
         table.add_column(column)
     for row in rows:
-        table.add_row(*map(_cell, row.values()))
+        # Text, not markup: "[judges]" is the name of an extra.
+        table.add_row(*(Text(_cell(value)) for value in row.values()))
     print_table(table)
 
 

@@ -62,15 +62,17 @@ def not_blind(entries: Sequence[Entry], columns: Sequence[Score]) -> list[str]:
     """A judge that steered an editor must not be taken as the judge of its outputs."""
     found = []
     for entry in entries:
-        model = entry.run.info.judged_by.partition("+")[0]
-        labels = [
-            score.label
-            for score in columns
-            if model and score.judge and score.judge.partition(",")[0].partition("+")[0] == model
-        ]
+        looked = {_model(one) for one in entry.run.info.judged_by.split(", ") if one}
+        labels = [s.label for s in columns if s.judge and _model(s.judge) in looked]
         if labels:
             found.append(
-                f"{' and '.join(labels)} of {entry.name} are not blind: the same judge ({model}) "
-                "looked at its outputs while they were made and had them made again."
+                f"{' and '.join(labels)} of {entry.name} are not blind: the same judge "
+                f"({', '.join(sorted(looked))}) looked at its outputs while they were made and "
+                "had them made again."
             )
     return found
+
+
+def _model(judge: str) -> str:
+    """ "openai:gpt-4o" of "openai:gpt-4o+prompt, temperature 0": other rubrics, same eyes."""
+    return judge.partition(",")[0].partition("+")[0]

@@ -9,14 +9,11 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-from PIL import Image
-
 from medebench.cases import Case, CaseSet, OpenCase, open_case
 from medebench.cases.caseset import case_digest
-from medebench.cases.image import Picture, encode_png
+from medebench.cases.image import encode_png
 from medebench.editors import BatchEditor, Chosen, Edit, NotTried, Refused, Request, case_seed
+from medebench.editors.returned import as_map, as_picture
 from medebench.errors import ImageError, InputError, one_line
 from medebench.files import sha256, write_bytes
 from medebench.grounding.maps import write_map
@@ -188,29 +185,3 @@ class Maker:
         digest = self._cases.digests.get(case.id) or case_digest(case)
         made = tuple(row for row in rows if row is not None)
         return Done(CaseRow(case.id, case.organ, case.task, digest, source), made)
-
-
-def as_picture(made: Any) -> Picture:
-    """An editor's result as (height, width, 3) 8 or 16 bits, or a refusal that says what it was."""
-    if isinstance(made, Image.Image):
-        made = np.asarray(made.convert("RGB"))
-    if not isinstance(made, np.ndarray) or made.dtype not in (np.uint8, np.uint16):
-        kind = f"{made.dtype} array" if isinstance(made, np.ndarray) else type(made).__name__
-        raise Refused(f"the editor returned a {kind}; uint8, uint16 or a PIL image is needed")
-    pixels: NDArray[Any] = made
-    if pixels.ndim == 2 or (pixels.ndim == 3 and pixels.shape[2] == 1):
-        pixels = np.repeat(pixels.reshape(*pixels.shape[:2], 1), 3, axis=2)
-    if pixels.ndim != 3 or pixels.shape[2] not in (3, 4) or not pixels.size:
-        raise Refused(f"the editor returned an array of shape {made.shape}; (h, w, 3) is needed")
-    return np.ascontiguousarray(pixels[..., :3])
-
-
-def as_map(made: Any) -> NDArray[np.float32]:
-    """An editor's attention as one number in 0..1 per place, or a refusal that says what it was."""
-    values = np.asarray(made)
-    if values.ndim != 2 or not values.size or not np.issubdtype(values.dtype, np.number):
-        raise Refused(f"the editor's attention has shape {values.shape}; (h, w) is needed")
-    heat = values.astype(np.float32)
-    if not np.isfinite(heat).all() or heat.min() < 0 or heat.max() > 1:
-        raise Refused("the editor's attention holds values outside 0 to 1")
-    return heat

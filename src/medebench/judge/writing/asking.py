@@ -10,13 +10,12 @@ from typing import Any, TypeVar
 from medebench.clients import Answer, Ask, Caller, Failure, Fault, Turn
 from medebench.clients.tally import add_costs
 from medebench.errors import InputError
-from medebench.judge.writing.reading import Reading, as_json
-from medebench.judge.writing.results import Change
+from medebench.judge.writing.reading import Reading
 from medebench.judge.writing.texts import Instruction
 
 #: How often a model may answer one question.
 TRIES = 3
-Text = TypeVar("Text", Change, tuple[str, ...])
+Text = TypeVar("Text")
 Read = Callable[[Sequence[Answer]], Reading[Text]]
 
 
@@ -26,9 +25,16 @@ def check_tries(tries: int) -> None:
 
 
 async def obtain(
-    caller: Caller, ask: Ask, read: Read[Text], words: Instruction, tries: int
+    caller: Caller,
+    ask: Ask,
+    read: Read[Text],
+    words: Instruction,
+    tries: int,
+    written: Callable[[Text], str],
 ) -> dict[str, Any]:
-    """The members of an `Outcome`. No `Fault` gets out: what was paid before it must be told."""
+    """The members of an `Outcome`; `written` puts a value back into the words of an answer.
+
+    No `Fault` gets out: what was paid before it must be told."""
     answers: list[Answer] = []
     question: Ask = ask
     while True:
@@ -45,7 +51,7 @@ async def obtain(
         if reading.value is not None:
             if question is not ask:
                 # Whoever asks the same first question again gets what was accepted in the end.
-                final = replace(answer, text=as_json(reading.value), finish="stop")
+                final = replace(answer, text=written(reading.value), finish="stop")
                 await asyncio.to_thread(_keep, caller, ask, final)
             return _spent(answers, words) | {"value": reading.value}
         if len(answers) == tries:

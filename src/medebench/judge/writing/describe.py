@@ -13,7 +13,7 @@ from medebench.clients import Ask, Caller, Failure, encode_for_model
 from medebench.errors import InputError, MedebenchError
 from medebench.judge.rubric import delimited, visible_line
 from medebench.judge.writing.asking import TRIES, check_tries, failed, obtain
-from medebench.judge.writing.reading import read_change
+from medebench.judge.writing.reading import as_json, read_change
 from medebench.judge.writing.results import Written
 from medebench.judge.writing.texts import DESCRIPTION, Instruction
 
@@ -74,7 +74,7 @@ def _describe(
             return Written(**failed(ask, words))
         prompt = case.prompt if isinstance(case, Case) else case.case.prompt
         read = partial(read_change, prompt=prompt)
-        return Written(**await obtain(caller, ask, read, words, tries))
+        return Written(**await obtain(caller, ask, read, words, tries, as_json))
 
     with closing(caller.run(work, prepared())) as results:
         for (case, _), result in results:

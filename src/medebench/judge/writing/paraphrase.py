@@ -11,7 +11,7 @@ from medebench.clients import Ask, Caller, Failure
 from medebench.errors import InputError
 from medebench.judge.rubric import delimited, visible_line
 from medebench.judge.writing.asking import TRIES, check_tries, failed, obtain
-from medebench.judge.writing.reading import read_paraphrases
+from medebench.judge.writing.reading import as_json, read_paraphrases
 from medebench.judge.writing.results import Paraphrases, choose
 from medebench.judge.writing.texts import PARAPHRASES, Instruction
 
@@ -58,7 +58,8 @@ def _paraphrase(
         if not visible_line(prompt):
             return Paraphrases(**failed(Failure("the prompt is empty", "input"), words))
         read = partial(read_paraphrases, prompt=prompt, n=n)
-        got = await obtain(caller, paraphrase_ask(prompt, n, words), read, words, tries)
+        ask = paraphrase_ask(prompt, n, words)
+        got = await obtain(caller, ask, read, words, tries, as_json)
         found = Paraphrases(**got)
         if found.value is None:
             return found
