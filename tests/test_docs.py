@@ -7,10 +7,10 @@ import shlex
 
 import pytest
 import typer
-import yaml
 
 from medebench.cli import app
-from medebench.plan.model import PlanModel
+from medebench.editors import find_editor
+from medebench.plan import load_plan
 from tests.conftest import REPOSITORY
 
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
@@ -46,10 +46,16 @@ def test_commands_and_their_options_exist(page):
         assert used <= known | {"--help"}, line
 
 
-def test_the_plan_in_the_docs_is_valid():
-    text = (REPOSITORY / "docs" / "data-formats.md").read_text("utf-8")
-    (plan,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
-    PlanModel.model_validate(yaml.safe_load(plan))
+def test_the_plans_in_the_docs_are_valid(tmp_path):
+    found = 0
+    for page in PAGES:
+        for plan in re.findall(r"```yaml\n(.*?)```", page.read_text("utf-8"), re.DOTALL):
+            (tmp_path / "plan.yaml").write_text(plan, "utf-8")
+            for entry in load_plan(str(tmp_path / "plan.yaml")).model.editors:
+                if ".py:" not in entry.editor:
+                    find_editor(entry.editor, entry.settings)
+            found += "cases:" in plan
+    assert found == 4
 
 
 def test_python_in_the_docs_is_python():

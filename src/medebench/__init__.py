@@ -28,6 +28,7 @@ _PLACES = {
     "Thresholds": "medebench.grounding",
     "Edit": "medebench.editors",
     "Editor": "medebench.editors",
+    "NotTried": "medebench.editors",
     "Refused": "medebench.editors",
     "Request": "medebench.editors",
     "Settings": "medebench.settings",
@@ -44,7 +45,7 @@ _PLACES = {
 
 if TYPE_CHECKING:
     from medebench.cases import Case, CaseSet, OpenCase, load_cases, open_case
-    from medebench.editors import Edit, Editor, Refused, Request
+    from medebench.editors import Edit, Editor, NotTried, Refused, Request
     from medebench.errors import InputError, MedebenchError
     from medebench.grounding import Thresholds
     from medebench.judge import Verdict
@@ -60,6 +61,7 @@ __all__ = [
     "InputError",
     "MedebenchError",
     "Metric",
+    "NotTried",
     "OpenCase",
     "Refused",
     "Request",

@@ -11,6 +11,7 @@ import pytest
 
 from medebench.editors import EDITORS, find_editor
 from medebench.editors.diffusion import device
+from medebench.settings import split_name
 from tests.cli.test_cli import call
 from tests.conftest import REPOSITORY
 
@@ -152,7 +153,8 @@ def test_listing_does_not_load_torch():
 
 
 def test_the_documentation_has_every_setting_of_the_family():
-    text = (REPOSITORY / "docs" / "editors.md").read_text("utf-8")
+    whole = (REPOSITORY / "docs" / "editors.md").read_text("utf-8")
+    text = whole.partition("## Settings of the diffusion models")[2]
     facts = listed()
     for name, described in facts["diffusers"]["described"].items():
         (row,) = [line for line in text.splitlines() if line.startswith(f"| `{name}` |")]
@@ -162,9 +164,29 @@ def test_the_documentation_has_every_setting_of_the_family():
         assert cells[1] == ("(to be named)" if name == "model" else shown)
         assert cells[2] == facts["diffusers"]["values"][name].replace(" | ", " / ")
         assert cells[3] == described
-    for name in ("instruct-pix2pix", "paint-by-inpaint", "instruct-diffusion", "phantom-editor"):
+    presets = ("instruct-pix2pix", "paint-by-inpaint", "instruct-diffusion", "phantom-editor")
+    for name in (*presets, "icedit", "flux-kontext", "qwen-image-edit"):
         settings = facts[name]["settings"]
         shown = [settings[one] for one in ("guidance", "image_guidance", "scheduler")]
         shown += [settings["steps"], settings["size"]]
         cells = [f"{one:g}" if isinstance(one, float) else str(one) for one in shown]
         assert f"| `{name}` | {' | '.join(cells)} |" in text
+
+
+def test_every_editor_has_a_command_to_copy_in_the_documentation():
+    """Each is called in an example, and all calls in examples are calls that medebench takes."""
+    text = (REPOSITORY / "docs" / "editors.md").read_text("utf-8")
+    lines = [line.strip() for line in text.splitlines() if line.startswith("    medebench edit ")]
+    words = [shlex.split(line, comments=True) for line in lines]
+    calls = [one[one.index("--editor") + 1] for one in words]
+    assert {split_name(one)[0] for one in calls} == set(EDITORS.builtin)
+    for one in calls:
+        find_editor(one)
+    for name in EDITORS.builtin:
+        assert f"`{name}`" in text
+
+
+def test_the_papers_seven_are_marked():
+    text = (REPOSITORY / "docs" / "editors.md").read_text("utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| `") and "` * |" in line]
+    assert len(rows) == 7

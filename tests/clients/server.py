@@ -47,6 +47,11 @@ class Call:
         return [p for m in _messages(self.vendor, self.body) for p in m if isinstance(p, bytes)]
 
     @property
+    def wants_picture(self) -> bool:
+        modalities = self.body.get("generationConfig", {}).get("responseModalities", [])
+        return self.vendor == "openai-image" or "IMAGE" in modalities
+
+    @property
     def has_schema(self) -> bool:
         config = self.body.get("generationConfig", {})
         return bool(
@@ -110,7 +115,7 @@ class FakeServer:
         return f"http://127.0.0.1:{self.port}"
 
     def base_url(self, vendor: str) -> str:
-        return f"{self.url}/v1" if vendor == "openai" else self.url
+        return f"{self.url}/v1" if vendor.startswith("openai") else self.url
 
     def count(self, behaviour: str) -> int:
         return sum(1 for _, name in self.log if name == behaviour)
@@ -150,7 +155,9 @@ class FakeServer:
         path = head[0].split(" ")[1]
         pairs = (line.partition(":") for line in head[1:] if line)
         headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
-        body = json.loads(await reader.readexactly(int(headers.get("content-length", 0))))
+        raw = await reader.readexactly(int(headers.get("content-length", 0)))
+        form = headers.get("content-type", "").startswith("multipart/")
+        body = _form(headers["content-type"], raw) if form else json.loads(raw)
         call = Call(len(self.calls), _vendor(path), path, headers, body)
         self.calls.append(call)
         self.now += 1
@@ -168,6 +175,10 @@ class FakeServer:
             await asyncio.sleep(60)
         if behaviour in ("ok", "slow", "refusal", "length", "prose", "wrong", "cut", "garbage"):
             await asyncio.sleep(1.0 if behaviour == "slow" else self.latency)
+        if call.wants_picture and (reply := self.draw(behaviour, call)) is not None:
+            await asyncio.sleep(self.latency)
+            status, content = reply
+            return await _write(writer, status, content)
         if behaviour == "no_schema" and not call.has_schema:
             behaviour = "ok"
         if behaviour == "no_temperature" and "temperature" not in call.body:
@@ -185,6 +196,8 @@ class FakeServer:
             return await _write(writer, 200, _success(call, '{"sco', "length"))
         if behaviour == "empty":
             return await _write(writer, 200, {})
+        if behaviour == "nothing":
+            return await _write(writer, 200, b"")
         if behaviour == "garbage":
             whole = json.dumps(_success(call, "x")).encode()
             return await _write(writer, 200, whole[: len(whole) // 2])
@@ -196,6 +209,10 @@ class FakeServer:
         if behaviour == "drop":
             return False
         return await self._refuse(behaviour, call, writer)
+
+    def draw(self, behaviour: str, call: Call) -> tuple[int, Any] | None:
+        """Status and body for a call that wants a picture; None: as for any other call."""
+        return None
 
     async def _refuse(self, behaviour: str, call: Call, writer: asyncio.StreamWriter) -> bool:
         extra: dict[str, str] = {}
@@ -210,6 +227,9 @@ class FakeServer:
             message = "response_format / schema is not supported"
         if behaviour == "no_temperature":
             message = "temperature: Extra inputs are not permitted"
+        if behaviour == "bad_key":
+            # Google's way; others say 401.
+            message, code = "API key not valid. Please pass a valid API key.", "INVALID_ARGUMENT"
         if behaviour == "redirect":
             extra["Location"] = "http://127.0.0.1:9/elsewhere"
         if behaviour.startswith("echo"):
@@ -219,6 +239,7 @@ class FakeServer:
             twisted = base64.b64encode(f"user:{key}".encode()).decode()
             message = f"bad request {json.dumps(shown)} {twisted} " + "x" * 200 + key
         numbers = {"quota": 429, "redirect": 302, "no_schema": 400, "no_temperature": 400}
+        numbers |= {"bad_key": 400}
         status = numbers.get(behaviour) or int(re.sub(r"\D", "", behaviour))
         return await _write(writer, status, _error(call, status, message, code), extra)
 
@@ -226,10 +247,28 @@ class FakeServer:
 def _vendor(path: str) -> str:
     if "generateContent" in path:
         return "gemini"
+    if path.split("?")[0].endswith("/images/edits"):
+        return "openai-image"
     return "anthropic" if path.split("?")[0].endswith("/messages") else "openai"
 
 
+def _form(kind: str, raw: bytes) -> dict[str, Any]:
+    """The fields of a multipart body; those of files become lists of bytes."""
+    found: dict[str, Any] = {}
+    for part in raw.split(b"--" + kind.partition("boundary=")[2].strip('"').encode())[1:-1]:
+        head, _, content = part.partition(b"\r\n\r\n")
+        name = re.search(rb'[ ;]name="([^"]*)"', head)
+        assert name is not None
+        if b"filename=" in head:
+            found.setdefault(name[1].decode(), []).append(content[:-2])
+        else:
+            found[name[1].decode()] = content[:-2].decode()
+    return found
+
+
 def _messages(vendor: str, body: dict[str, Any]) -> list[list[str | bytes]]:
+    if vendor == "openai-image":
+        return [[body["prompt"], *body.get("image", []), *body.get("image[]", [])]]
     if vendor == "gemini":
         system = body.get("systemInstruction", {}).get("parts", [])
         return [_parts(m) for m in (system, *(c["parts"] for c in body.get("contents", [])))]

@@ -188,7 +188,7 @@ def test_the_budget_is_never_exceeded_and_used_well(call, priced):
     assert len(server.calls) == len(answers)
     stopped = [result for result in results if isinstance(result, Failure)]
     assert {failure.kind for failure in stopped} == {"budget"}
-    assert "--max-cost" in stopped[0].reason
+    assert "max-cost" in stopped[0].reason
 
 
 def test_calls_that_may_have_been_charged_count(call, priced):

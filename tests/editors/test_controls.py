@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import numpy as np
 import pytest
 
@@ -24,8 +26,9 @@ CLASSICAL = ("identity", "reference", "blur", "noise", "inpaint")
 
 @pytest.mark.parametrize("name", EDITORS.builtin)
 def test_every_editor_keeps_the_protocol(name):
-    needs_a_model = name in ("diffusers", "instruct-diffusion")
-    chosen = find_editor(f"{name}:some/model" if needs_a_model else name)
+    kind = EDITORS.find(name)
+    required = any(field.is_required() for field in kind.Settings.model_fields.values())
+    chosen = find_editor(shlex.split(kind.example)[0] if required else name)
     assert isinstance(chosen.editor, Editor)
     assert chosen.control == (name in CLASSICAL and name != "inpaint")
 

@@ -54,7 +54,7 @@ def test_the_page_says_who_judged_and_what_it_cost(small_set: mb.CaseSet, tmp_pa
     )
     head = page[page.index("<header") : page.index("</header>")]
     assert who in head and who in page[page.index('id="methods"') :]
-    assert "judging cost $1.02" in page
+    assert "judging $1.02" in page
     assert "--judge openai:gpt-4o --rubric prompt --repeats 2" in page
     assert [score.label for score in report.table.columns] == ["EA", "VQ", "Context"]
     found = reliability([[0.8, 0.6], [0.3, 0.3], [0.9, 1.0]])

@@ -37,7 +37,7 @@ def edit(
 
         medebench edit MedEBench --editor mine.py:MyEditor --out runs/mine
 
-        medebench edit MedEBench --editor gemini:gemini-2.5-flash-image --out runs/gemini --dry-run
+        medebench edit MedEBench --editor gemini:gemini-nano-banana-2.1 --out runs/gemini --dry-run
     """
     from medebench.cases import load_cases
     from medebench.editors import find_editor

@@ -27,15 +27,18 @@ def finish_edit(run: Run, as_json: bool) -> None:
     """Report the outputs of a run; exit 1 if some are missing."""
     with run.ledger() as ledger:
         rows = list(ledger.outputs().values())
+        cost = ledger.editing_cost()
     reasons = _count(row.reason for row in rows)
     made, failed = len(rows) - sum(reasons.values()), sum(reasons.values())
     if as_json:
         facts = run_facts(run) | {"outputs": made, "failed": failed, "reasons": reasons}
-        print_json(facts | {"unmatched": run.info.unmatched})
+        print_json(facts | {"unmatched": run.info.unmatched, "cost": cost})
     else:
         covered = f", {run.info.cases.count} of {run.info.cases.of} cases"
         say(f"{run.name}: {made} outputs{covered}, {failed} failed, in {run.path}")
         say_reasons(reasons)
+        if cost:
+            say(f"  ${cost:,.2f} for the outputs, as far as prices are known")
         if names := run.info.unmatched:
             say(f"  {len(names)} pictures are named after no case, e.g. {names[0]}: left alone")
     if failed:

@@ -9,13 +9,14 @@ from medebench.clients.ask import Answer, Ask, Client, Estimate, Failure, Image,
 from medebench.clients.cache import AnswerCache
 from medebench.clients.caller import Caller
 from medebench.clients.encode import encode_for_model
-from medebench.clients.fault import Fault
-from medebench.clients.find import find_client
+from medebench.clients.fault import NOT_ASKED, Fault
+from medebench.clients.find import find_client, find_image_client
 from medebench.clients.retry import Limits
 from medebench.clients.secret import Secret
 from medebench.clients.tally import Plan, Tally
 
 __all__ = [
+    "NOT_ASKED",
     "Answer",
     "AnswerCache",
     "Ask",
@@ -32,4 +33,5 @@ __all__ = [
     "Turn",
     "encode_for_model",
     "find_client",
+    "find_image_client",
 ]

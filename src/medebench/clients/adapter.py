@@ -9,19 +9,22 @@ from __future__ import annotations
 import asyncio
 import importlib
 import json
+import re
 import time
 import weakref
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from medebench.clients.ask import Answer, Ask, Estimate
+from medebench.clients.ask import Answer, Ask, Estimate, Image
+from medebench.clients.drawing import drawn_tokens
 from medebench.clients.endpoint import Endpoint
 from medebench.clients.fault import Fault, find_fault, shown
+from medebench.clients.find import not_installed
 from medebench.clients.options import ClientOptions
 from medebench.clients.prices import find_price
 from medebench.clients.secret import Scrubber, Secret
-from medebench.clients.tokens import count_tokens
+from medebench.clients.tokens import count_image_tokens, count_tokens
 from medebench.errors import NotReadyError
 
 #: How a refusal of each parameter shows in the server's text.
@@ -51,6 +54,10 @@ class Reply:
     model: str | None
     tokens_in: int | None
     tokens_out: int | None
+    images: tuple[Image, ...] = ()
+    #: How many of the tokens are those of pictures.
+    image_in: int | None = None
+    image_out: int | None = None
 
 
 class Adapter(ABC):
@@ -99,10 +106,21 @@ class Adapter(ABC):
     def estimate(self, ask: Ask) -> Estimate:
         tokens_in = count_tokens(self.vendor, self.model, ask, self.options.detail)
         likely = min(ask.likely_tokens or ask.max_tokens, ask.max_tokens)
+        drawn = self._drawn(ask)
         if self.price is None:
-            return Estimate(tokens_in, likely, None, None)
-        cost = self.price.cost(tokens_in, likely)
-        return Estimate(tokens_in, likely, cost, self.price.cost(tokens_in, ask.max_tokens))
+            return Estimate(tokens_in, drawn + likely, None, None)
+        seen = self._seen(ask)
+        cost, most = (
+            self.price.cost(tokens_in, drawn + words, seen, drawn)
+            for words in (likely, ask.max_tokens)
+        )
+        return Estimate(tokens_in, drawn + likely, cost, most)
+
+    def _seen(self, ask: Ask) -> int:
+        return count_image_tokens(self.vendor, self.model, ask, self.options.detail)
+
+    def _drawn(self, ask: Ask) -> int:
+        return 0 if ask.picture is None else drawn_tokens(self.vendor, self.model, ask.picture)
 
     def scrub(self, text: str) -> str:
         return self._scrubber(text)
@@ -177,23 +195,31 @@ class Adapter(ABC):
 
     def _answer(self, ask: Ask, reply: Reply, send: frozenset[str], seconds: float) -> Answer:
         estimate = self.estimate(ask)
+        drawn = self._drawn(ask)
         tokens_in = estimate.tokens_in if reply.tokens_in is None else reply.tokens_in
-        tokens_out = estimate.tokens_out if reply.tokens_out is None else reply.tokens_out
+        tokens_out = reply.tokens_out
+        if tokens_out is None:
+            tokens_out = estimate.tokens_out - (0 if reply.images else drawn)
+        seen = self._seen(ask) if reply.image_in is None else reply.image_in
+        made = drawn * len(reply.images) if reply.image_out is None else reply.image_out
+        cost = None if self.price is None else self.price.cost(tokens_in, tokens_out, seen, made)
         return Answer(
             text=self.scrub(_whole(reply.text)),
             model=reply.model or self.model,
             tokens_in=tokens_in,
             tokens_out=tokens_out,
-            cost=None if self.price is None else self.price.cost(tokens_in, tokens_out),
+            cost=cost,
             seconds=seconds,
             finish=reply.finish,
             without=tuple(sorted(_wanted(ask) - send - {"token_limit"})),
+            images=reply.images,
         )
 
 
 def _wanted(ask: Ask) -> set[str]:
     given = {"schema": ask.schema, "temperature": ask.temperature, "seed": ask.seed}
-    return {name for name, value in given.items() if value is not None} | {"token_limit"}
+    wanted = {name for name, value in given.items() if value is not None}
+    return wanted | set(ask.picture or ()) | {"token_limit"}
 
 
 def _whole(text: str) -> str:
@@ -204,19 +230,24 @@ def _whole(text: str) -> str:
 def _blamed(text: str, send: frozenset[str]) -> str | None:
     """The parameter the server names as the one it does not know."""
     text = text.lower()
-    for name in ("temperature", "seed", "token_limit"):
-        named = any(sign in text for sign in _SIGNS[name])
-        if name in send and named and any(word in text for word in _NOT_KNOWN):
+    for name in sorted(send - {"schema"}):
+        signs = _SIGNS.get(name)
+        named = any(sign in text for sign in signs) if signs else _names(text, name)
+        if named and any(word in text for word in _NOT_KNOWN):
             return name
     if "schema" in send and any(sign in text for sign in _SIGNS["schema"]):
         return "schema"
     return None
 
 
+def _names(text: str, name: str) -> bool:
+    """As a word of its own (`size` is not in `image_size`), in Google's spelling as well."""
+    spellings = "|".join({name, name.replace("_", "")})
+    return re.search(rf"(?<![a-z0-9_])(?:{spellings})(?![a-z0-9_])", text) is not None
+
+
 def _load(package: str) -> Any:
     try:
         return importlib.import_module(package)
     except ImportError:
-        raise NotReadyError(
-            f"{package} is not installed; run: pip install 'medebench[judges]'"
-        ) from None
+        raise NotReadyError(not_installed(package)) from None

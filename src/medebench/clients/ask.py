@@ -52,11 +52,14 @@ class Ask:
     repeat: int = 0
     #: How long answers usually are, for the estimate; `max_tokens` where nobody knows.
     likely_tokens: int | None = None
+    #: A picture is wanted back, made with these settings of the vendor's (size, quality, ...);
+    #: None: words are. `max_tokens` then are those of the words beside it.
+    picture: dict[str, str] | None = None
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What the model said. `cost` is in US dollars, None where the price is not known."""
+    """What the model said or drew. `cost` is in US dollars, None where the price is not known."""
 
     text: str
     #: As the server reports it, often more exact than the name that was asked for.
@@ -70,6 +73,7 @@ class Answer:
     #: Parameters the server would not take and that were therefore not sent.
     without: tuple[str, ...] = ()
     cached: bool = False
+    images: tuple[Image, ...] = ()
 
 
 @dataclass(frozen=True)

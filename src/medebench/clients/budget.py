@@ -17,7 +17,7 @@ class Budget:
 
     def __init__(self, max_cost: float) -> None:
         if not max_cost >= 0:
-            raise InputError(f"--max-cost: expected an amount in US dollars, found {max_cost}")
+            raise InputError(f"max-cost: expected an amount in US dollars, found {max_cost}")
         self.max_cost = max_cost
         self.spent = 0.0
         self.reserved = 0.0
@@ -30,7 +30,7 @@ class Budget:
                 raise Fault(
                     "budget",
                     f"the next call may cost ${amount:.4f}, and ${self.spent:.4f} "
-                    f"of ${self.max_cost:.4f} are spent (--max-cost)",
+                    f"of ${self.max_cost:.4f} are spent (max-cost)",
                 )
             future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(future)

@@ -1,12 +1,15 @@
 """Answers that were paid for once, shared by all runs.
 
 `<cache>/answers/<first two digits>/<key>.json`, one file an answer. The key is the SHA-256 of
-everything the answer depends on; the file holds the answer and no part of the question.
+everything the answer depends on; the file holds the answer and no part of the question. Pictures
+lie beside it, under the key and their own hash; the file is written after them, and an answer
+that lacks one of its pictures is none.
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +17,13 @@ from medebench import files
 from medebench.clients.ask import Answer, Ask, Image
 
 FORMAT = 1
+_SUFFIXES = {"image/png": ".png", "image/jpeg": ".jpg", "image/webp": ".webp"}
 _FIELDS = {"text": str, "model": str, "tokens_in": int, "tokens_out": int, "finish": str}
 
 
 def key_of(identity: dict[str, str], ask: Ask) -> str:
     """The name under which the answer is kept."""
-    question = {
+    question: dict[str, Any] = {
         "format": FORMAT,
         "client": identity,
         "system": ask.system,
@@ -34,6 +38,9 @@ def key_of(identity: dict[str, str], ask: Ask) -> str:
         "turns": [[turn.said, turn.reply] for turn in ask.turns],
         "repeat": ask.repeat,
     }
+    if ask.picture is not None:
+        # Only then, so that answers kept before pictures could be asked for are still found.
+        question["picture"] = sorted(ask.picture.items())
     # The order of a schema's properties changes what models write, so it is not sorted away;
     # ASCII escapes keep even lone surrogates apart.
     return files.sha256(json.dumps(question, ensure_ascii=True, allow_nan=True).encode())
@@ -52,7 +59,9 @@ class AnswerCache:
         """The kept answer; whatever is damaged in any way counts as not there."""
         try:
             kept = json.loads(self.path(key).read_bytes())
-            return _answer(kept, key)
+            answer = _answer(kept, key)
+            images = [self._read(key, **image) for image in kept.get("images", ())]
+            return replace(answer, images=tuple(images))
         except (OSError, ValueError, TypeError, KeyError, RecursionError):
             return None
 
@@ -60,12 +69,28 @@ class AnswerCache:
         kept: dict[str, Any] = {name: getattr(answer, name) for name in _FIELDS}
         kept |= {"cost": answer.cost, "seconds": round(answer.seconds, 3)}
         kept |= {"without": list(answer.without), "key": key, "format": FORMAT}
+        for image in answer.images:
+            files.write_bytes(self._beside(key, image.sha256, image.mime), image.data)
+            kept.setdefault("images", []).append({"sha256": image.sha256, "mime": image.mime})
         kept["check"] = _check(kept)
         # ASCII: models may send half a character, which UTF-8 cannot hold.
         files.write_text(self.path(key), json.dumps(kept, indent=2, allow_nan=False) + "\n")
 
     def forget(self, key: str) -> None:
-        self.path(key).unlink(missing_ok=True)
+        path = self.path(key)
+        path.unlink(missing_ok=True)
+        for picture in path.parent.glob(f"{key}.*"):
+            picture.unlink(missing_ok=True)
+
+    def _beside(self, key: str, sha256: str, mime: str) -> Path:
+        # By its hash, so that two processes with the same question do not mix their answers.
+        return self.path(key).with_name(f"{key}.{sha256[:16]}{_SUFFIXES.get(mime, '.bin')}")
+
+    def _read(self, key: str, sha256: str, mime: str) -> Image:
+        image = Image(self._beside(key, sha256, mime).read_bytes(), mime)
+        if image.sha256 != sha256:
+            raise ValueError("damaged")
+        return image
 
 
 def _check(kept: dict[str, Any]) -> str:

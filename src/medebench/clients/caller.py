@@ -49,7 +49,7 @@ class Caller:
     ) -> None:
         if max_cost is not None and client.estimate(Ask("", ())).most is None:
             raise InputError(
-                f"{client.name}: its price is not known, so --max-cost cannot be kept; "
+                f"{client.name}: its price is not known, so max-cost cannot be kept; "
                 "write it into a file and name that in MEDEBENCH_PRICES"
             )
         self.client = client
@@ -166,8 +166,9 @@ class Caller:
             if kept is not None:
                 self.tally.cached += 1
             answer = kept or await self._call(ask)
-            if kept is None and answer.finish == "stop" and (good is None or good(answer)):
-                await asyncio.to_thread(self._keep, key, answer)
+            if kept is None and _is_whole(answer):
+                # Whether a picture is good is seen by decoding it, which takes its time as well.
+                await asyncio.to_thread(self._keep_good, key, answer, good)
             mine.set_result(answer)
             return answer
         except Exception as error:
@@ -177,6 +178,10 @@ class Caller:
         finally:
             del self._under_way[key]
             mine.cancel()
+
+    def _keep_good(self, key: str, answer: Answer, good: Good | None) -> None:
+        if good is None or good(answer):
+            self._keep(key, answer)
 
     def _keep(self, key: str, answer: Answer) -> None:
         try:
@@ -276,6 +281,11 @@ class Caller:
         self._in_a_row = (fault.kind, count + 1 if kind == fault.kind else 1)
         if self._in_a_row[1] >= HOPELESS.get(fault.kind, 1_000_000):
             self._stopped = fault
+
+
+def _is_whole(answer: Answer) -> bool:
+    """Words that break off are of no use; a picture is there or not, whatever was to follow it."""
+    return answer.finish == "stop" or (bool(answer.images) and answer.finish != "refusal")
 
 
 def _ended(fault: Fault, text: str, kind: str | None = None) -> Fault:

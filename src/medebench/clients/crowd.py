@@ -39,7 +39,7 @@ def run_all(
         done.put((number, item, result))
 
     source = enumerate(items)
-    under_way: dict[int, Future[None]] = {}
+    under_way: dict[int, tuple[Item, Future[None]]] = {}
     more = True
     try:
         while more or under_way:
@@ -48,18 +48,23 @@ def run_all(
                 if item is None and number < 0:
                     more = False
                 else:
-                    under_way[number] = thread.start(one(number, cast(Item, item)))
+                    work_item = cast(Item, item)
+                    under_way[number] = work_item, thread.start(one(number, work_item))
             if not under_way:
                 continue
             try:
                 # Not for ever: a Ctrl-C is seen between two waits on every platform.
                 number, item, result = done.get(timeout=0.5)
             except queue.Empty:
-                continue
+                if thread.is_alive or not done.empty():
+                    continue
+                # Closed by another thread: what was under way will never be ready.
+                number, (item, _) = next(iter(under_way.items()))
+                result = Failure("not asked: the caller was closed", "stopped")
             del under_way[number]
             yield item, result
     finally:
-        for future in under_way.values():
+        for _, future in under_way.values():
             future.cancel()
 
 

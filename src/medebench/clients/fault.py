@@ -29,13 +29,18 @@ KINDS = {
     "stopped": False,
     "error": False,
 }
+#: Troubles of the whole undertaking, not of one question: nothing is written, the next run asks.
+NOT_ASKED = {"budget", "deadline", "stopped", "denied", "missing", "quota", "connection"}
 #: The server may have done the work, and may charge for it, though no answer arrived.
 MAYBE_BILLED = {"timeout", "broken"}
 
 _CUT_OFF = {"ReadError", "RemoteProtocolError", "JSONDecodeError", "UnknownApiResponseError"}
 _CUT_OFF |= {"APIResponseValidationError", "DecodingError", "ValidationError", "IncompleteRead"}
 _LINE_DOWN = {"APIConnectionError", "TransportError", "ConnectError", "ConnectionError", "OSError"}
-_NO_MONEY = ("insufficient_quota", "billing_hard_limit", "credit balance is too low")
+#: The last is in Google's names for quotas of the day ("GenerateRequestsPerDayPerProject").
+_NO_MONEY = ("insufficient_quota", "billing_hard_limit", "credit balance is too low", "perday")
+#: How Google says with a 400 what others say with a 401.
+_NO_KEY = ("api_key_invalid", "api key not valid", "api key expired")
 _LONGEST_TEXT = 300
 
 
@@ -82,7 +87,7 @@ def _from_status(status: int, error: Exception) -> Fault:
     body = getattr(error, "body", None) or getattr(error, "details", None)
     raw = body if isinstance(body, str) else json.dumps(body, default=str)
     text = f"HTTP {status}: {_shorten(_message(body) or str(getattr(error, 'message', '')))}"
-    if status in (401, 403):
+    if status in (401, 403) or (status == 400 and any(word in raw.lower() for word in _NO_KEY)):
         return Fault("denied", text, status)
     if status == 404:
         return Fault("missing", text, status)

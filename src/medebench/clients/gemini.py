@@ -11,6 +11,7 @@ from medebench.clients.fault import Fault
 #: Everything else that ends an answer early is a refusal of one sort or another.
 _FINISH = {"STOP": "stop", "MAX_TOKENS": "length", "FINISH_REASON_UNSPECIFIED": "stop"}
 _REFUSALS = {"SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"}
+_REFUSALS |= {"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION"}
 
 
 class GeminiClient(Adapter):
@@ -41,6 +42,12 @@ class GeminiClient(Adapter):
     async def _send(self, sdk: Any, ask: Ask, send: frozenset[str]) -> Reply:
         types = self._module.types
         given: dict[str, Any] = {"max_output_tokens": ask.max_tokens}
+        if ask.picture is not None:
+            # The tokens of the picture come out of the same allowance.
+            given["max_output_tokens"] += self._drawn(ask)
+            given["response_modalities"] = ["TEXT", "IMAGE"]
+            if wish := {name: ask.picture[name] for name in ask.picture if name in send}:
+                given["image_config"] = types.ImageConfig(**wish)
         if "temperature" in send:
             given["temperature"] = ask.temperature
         if "seed" in send:
@@ -71,9 +78,11 @@ class GeminiClient(Adapter):
 
 def _reply(done: Any) -> Reply:
     usage = done.usage_metadata
-    counts: dict[str, int | None] = {"tokens_in": None, "tokens_out": None}
+    counts: dict[str, Any] = {"tokens_in": None, "tokens_out": None}
     if usage is not None:
         counts["tokens_in"] = usage.prompt_token_count
+        counts["image_in"] = _of_images(usage.prompt_tokens_details)
+        counts["image_out"] = _of_images(usage.candidates_tokens_details)
         # Thinking is charged as output, and counted apart.
         if usage.candidates_token_count is not None or usage.thoughts_token_count is not None:
             thoughts = usage.thoughts_token_count or 0
@@ -86,8 +95,25 @@ def _reply(done: Any) -> Reply:
         counts["tokens_out"] = 0
         return Reply(text, "refusal", done.model_version, **counts)
     first = done.candidates[0]
-    parts = (first.content.parts if first.content else None) or []
-    text = "".join(part.text for part in parts if part.text and not part.thought)
+    # What a model thinks, and sketches while it does, is not its answer.
+    parts = [part for part in (first.content and first.content.parts) or [] if not part.thought]
+    text = "".join(part.text for part in parts if part.text)
     word = getattr(first.finish_reason, "value", None) or "STOP"
     finish = _FINISH.get(word, "refusal" if word in _REFUSALS else word.lower())
-    return Reply(text, finish, done.model_version, **counts)
+    if finish == "refusal":
+        text = text or first.finish_message or f"blocked: {word}"
+    images = tuple(image for part in parts if (image := _image(part.inline_data)) is not None)
+    return Reply(text, finish, done.model_version, images=images, **counts)
+
+
+def _image(blob: Any) -> Image | None:
+    data, mime = getattr(blob, "data", None), str(getattr(blob, "mime_type", None) or "")
+    return Image(data, mime) if data and mime.startswith("image/") else None
+
+
+def _of_images(details: Any) -> int | None:
+    """None where the server does not tell what its tokens are of."""
+    if not details:
+        return None
+    kinds = {getattr(one.modality, "value", None): one.token_count or 0 for one in details}
+    return kinds.get("IMAGE", 0)

@@ -22,6 +22,10 @@ class LoopThread:
         self._thread = threading.Thread(target=self._main, name="medebench-calls", daemon=True)
         self._thread.start()
 
+    @property
+    def is_alive(self) -> bool:
+        return self._thread.is_alive()
+
     def start(self, work: Coroutine[Any, Any, None]) -> Future[None]:
         """Run `work` on the loop; cancelling the future cancels it."""
         try:

@@ -16,6 +16,8 @@ from medebench.errors import InputError
 _TABLE = Path(__file__).with_name("prices.json")
 #: "gpt-4o-2024-08-06", "claude-haiku-4-5-20251001", "...-latest" are priced as their family.
 _DATED = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest)$")
+#: Prices that an entry may lack.
+_IMAGES = ("image_in", "image_out")
 
 
 @dataclass(frozen=True)
@@ -24,9 +26,15 @@ class Price:
     per_million_out: float
     #: Where it is from: the table's date, or the user's file.
     source: str
+    #: For tokens of pictures, where these have a price of their own.
+    per_million_image_in: float | None = None
+    per_million_image_out: float | None = None
 
-    def cost(self, tokens_in: int, tokens_out: int) -> float:
-        return (tokens_in * self.per_million_in + tokens_out * self.per_million_out) / 1e6
+    def cost(self, tokens_in: int, tokens_out: int, image_in: int = 0, image_out: int = 0) -> float:
+        """`image_in` and `image_out` say how many of the tokens are those of pictures."""
+        total = _mixed(tokens_in, image_in, self.per_million_in, self.per_million_image_in)
+        total += _mixed(tokens_out, image_out, self.per_million_out, self.per_million_image_out)
+        return total / 1e6
 
 
 def find_price(name: str, endpoint: Endpoint) -> Price | None:
@@ -51,8 +59,14 @@ def _look_up(table: dict[str, Any], name: str, source: str) -> Price | None:
     for spelling in (name, name.partition(":")[2], _DATED.sub("", name)):
         if spelling in models:
             entry = models[spelling]
-            return Price(float(entry["in"]), float(entry["out"]), source)
+            own = [entry.get(name) for name in _IMAGES]
+            return Price(float(entry["in"]), float(entry["out"]), source, *own)
     return None
+
+
+def _mixed(tokens: int, images: int, price: float, image_price: float | None) -> float:
+    images = min(tokens, images)
+    return (tokens - images) * price + images * (price if image_price is None else image_price)
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -68,6 +82,7 @@ def _read(path: Path) -> dict[str, Any]:
         raise InputError(f"MEDEBENCH_PRICES: {path}: {hint}")
     for name, entry in models.items():
         values = [entry.get("in"), entry.get("out")] if isinstance(entry, dict) else [None]
+        values += [entry[name] for name in _IMAGES if isinstance(entry, dict) and name in entry]
         if not all(isinstance(v, (int, float)) and math.isfinite(v) and v >= 0 for v in values):
             raise InputError(f"MEDEBENCH_PRICES: {path}: {name}: {hint}")
     return {"date": "", **table}

@@ -9,6 +9,7 @@ Images, by the vendors' rules as far as known, all for the size that is sent:
   1536 for the former, times a factor of the model.
 - Anthropic: 28-pixel patches.
 - Gemini 2: 258 up to 384 x 384, else 258 for every tile of 768. Gemini 3 and later: 1120.
+- Models that draw: see `drawing`.
 
 Other servers count as they like; for them the rule of GPT-4o is used, and local ones cost nothing.
 """
@@ -19,6 +20,7 @@ import json
 import math
 
 from medebench.clients.ask import Ask, Image
+from medebench.clients.drawing import is_picture_model, seen_tokens
 
 BYTES_PER_TOKEN = 3.5
 #: For roles and separators, per message.
@@ -53,9 +55,17 @@ def count_tokens(vendor: str, model: str, ask: Ask, detail: str = "high") -> int
     texts += [text for turn in ask.turns for text in (turn.said, turn.reply)]
     if ask.schema is not None:
         texts.append(json.dumps(ask.schema))
-    images = [part for part in ask.parts if isinstance(part, Image)]
-    total = sum(text_tokens(text) + OVERHEAD for text in texts)
-    return total + sum(image_tokens(vendor, model, *image.size, detail) for image in images)
+    words = sum(text_tokens(text) + OVERHEAD for text in texts)
+    return words + count_image_tokens(vendor, model, ask, detail)
+
+
+def count_image_tokens(vendor: str, model: str, ask: Ask, detail: str = "high") -> int:
+    """Those of `count_tokens` that are for pictures."""
+    sizes = [part.size for part in ask.parts if isinstance(part, Image)]
+    if vendor == "openai" and is_picture_model(model):
+        fidelity = (ask.picture or {}).get("input_fidelity", "low")
+        return sum(seen_tokens(model, *size, fidelity) for size in sizes)
+    return sum(image_tokens(vendor, model, *size, detail) for size in sizes)
 
 
 def text_tokens(text: str) -> int:

@@ -26,11 +26,22 @@ EDITORS = Registry(
         "blur": "medebench.editors.controls:Blur",
         "noise": "medebench.editors.controls:Noise",
         "inpaint": "medebench.editors.controls:Inpaint",
-        "phantom-editor": "medebench.editors.diffusion.family:PhantomEditor",
-        "instruct-pix2pix": "medebench.editors.diffusion.family:InstructPix2Pix",
-        "paint-by-inpaint": "medebench.editors.diffusion.family:PaintByInpaint",
-        "instruct-diffusion": "medebench.editors.diffusion.family:InstructDiffusion",
+        "phantom-editor": "medebench.editors.diffusion.presets:PhantomEditor",
+        "instruct-pix2pix": "medebench.editors.diffusion.presets:InstructPix2Pix",
+        "paint-by-inpaint": "medebench.editors.diffusion.presets:PaintByInpaint",
+        "instruct-diffusion": "medebench.editors.diffusion.presets:InstructDiffusion",
+        "imagic": "medebench.editors.imagic.editor:Imagic",
+        "icedit": "medebench.editors.diffusion.icedit:ICEdit",
+        "seed-x": "medebench.editors.external.seedx:SeedX",
+        "flux-kontext": "medebench.editors.diffusion.presets:FluxKontext",
+        "qwen-image-edit": "medebench.editors.diffusion.presets:QwenImageEdit",
         "diffusers": "medebench.editors.diffusion.family:DiffusionEditor",
+        "gemini": "medebench.editors.api.gemini:GeminiEditor",
+        "openai-image": "medebench.editors.api.openai_image:OpenAIImageEditor",
+        "command": "medebench.editors.external.command:CommandEditor",
+        "http": "medebench.editors.external.http:HttpEditor",
+        "composed": "medebench.editors.wrapping.composed:Composed",
+        "refine": "medebench.editors.wrapping.refine:Refine",
     },
 )
 
@@ -74,6 +85,11 @@ class Chosen:
         if callable(ask):
             ask()
 
+    def share(self, other: Chosen) -> bool:
+        """Use what another editor has loaded, where both would load the same."""
+        ask = getattr(self.editor, "share", None)
+        return bool(callable(ask) and ask(other.editor))
+
     def close(self) -> None:
         """Let go of what the editor holds: a worker, connections."""
         ask = getattr(self.editor, "close", None)
@@ -115,7 +131,7 @@ def find_editor(call: str, given: dict[str, Any] | None = None) -> Chosen:
         origin=EDITORS.origin(name),
         editor=editor,
         control=bool(getattr(kind, "control", False)),
-        sees=tuple(getattr(kind, "sees", ())),
+        sees=tuple(getattr(editor, "sees", ())),
     )
 
 

@@ -32,8 +32,9 @@ class Entry:
     #: Case keys (see `Material`) it has outputs or failures for.
     cases: frozenset[str]
     outputs: dict[tuple[str, int], OutputRow]
-    #: What judging it has cost, in US dollars.
+    #: What judging and what making it has cost, in US dollars.
     cost: float = 0.0
+    editing_cost: float = 0.0
 
     @property
     def name(self) -> str:
@@ -135,7 +136,7 @@ def collect(runs: Sequence[Run], headline: str = "cp") -> Material:
         with run.ledger() as ledger:
             rows, outputs = ledger.cases(), ledger.outputs()
             judges.listen(run, ledger)
-            cost = ledger.cost()
+            costs = ledger.cost(), ledger.editing_cost()
         frame = run.frame()
         if frame.is_empty():
             raise InputError(f"{run.path}: has no scores yet; run `medebench score {run.path}`")
@@ -157,7 +158,7 @@ def collect(runs: Sequence[Run], headline: str = "cp") -> Material:
             for (case_id, k), row in outputs.items()
             if case_id in own
         }
-        entries.append(Entry(run, index, frozenset(key for key, _ in held), held, cost))
+        entries.append(Entry(run, index, frozenset(key for key, _ in held), held, *costs))
     frame, grounded = _split(pl.concat(frames))
     scores = describe(frame["metric"].unique().sort().to_list(), judges.details)
     return Material(

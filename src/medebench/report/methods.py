@@ -25,7 +25,7 @@ class RunFacts:
     versions: str
     outputs: int
     failed: int
-    #: "$1.23", or nothing where judging was free.
+    #: "editing $4.56, judging $1.23", or nothing where all was free.
     cost: str = ""
 
 
@@ -50,8 +50,13 @@ def _facts(entry: Entry) -> RunFacts:
         ", ".join(f"{name} {version}" for name, version in info.versions.items()),
         sum(row.sha256 is not None for row in entry.outputs.values()),
         sum(row.sha256 is None for row in entry.outputs.values()),
-        dollars(entry.cost),
+        _cost(entry),
     )
+
+
+def _cost(entry: Entry) -> str:
+    costs = {"editing": dollars(entry.editing_cost), "judging": dollars(entry.cost)}
+    return ", ".join(f"{what} {amount}" for what, amount in costs.items() if amount)
 
 
 def dollars(amount: float) -> str:

@@ -174,7 +174,13 @@ class Ledger:
         return self._rows(f"SELECT case_id, k, metric, output, reason, {variant} FROM scores")
 
     def cost(self) -> float:
+        """US dollars that judging took."""
         return float(next(iter(self._rows("SELECT COALESCE(SUM(cost), 0) FROM scores")))[0])
+
+    def editing_cost(self) -> float:
+        """US dollars that the outputs took, as far as prices are known."""
+        query = "SELECT COALESCE(SUM(json_extract(detail, '$.cost')), 0) FROM outputs"
+        return float(next(iter(self._rows(query)))[0])
 
     def long_rows(self) -> list[tuple[Any, ...]]:
         """One row a score, with what groups it: organ, task, case, k, source, and its type.

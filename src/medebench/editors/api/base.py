@@ -1,0 +1,180 @@
+"""What the editors behind APIs share: asking, asking again, and what becomes of the answer."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any, ClassVar
+
+from medebench.cases.image import Picture
+from medebench.clients import (
+    NOT_ASKED,
+    Answer,
+    AnswerCache,
+    Ask,
+    Caller,
+    Failure,
+    Image,
+    Limits,
+    Plan,
+    encode_for_model,
+    find_image_client,
+)
+from medebench.clients.endpoint import find_endpoint
+from medebench.clients.find import image_client_problems
+from medebench.editors.api.answers import Looker, facts, refusal
+from medebench.editors.api.padding import Padding
+from medebench.editors.api.settings import PLACE, ApiSettings
+from medebench.editors.base import Edit, NotTried, Refused, Request
+from medebench.editors.fitting import fit_answer
+from medebench.editors.showing import shown_facts, shown_text
+from medebench.errors import InputError
+from medebench.settings import Settings as AnySettings
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a vendor is asked for, and how the picture was prepared for it."""
+
+    settings: dict[str, str] = field(default_factory=dict)
+    temperature: float | None = None
+    padding: Padding = field(default_factory=Padding)
+
+
+class ApiEditor(ABC):
+    """Asked from many threads at once; all share one Caller, and with it limits and money."""
+
+    #: As in the name of the editor, and where key and address are from.
+    kind: ClassVar[str]
+    vendor: ClassVar[str]
+    summary: ClassVar[str]
+    Settings: ClassVar[type[AnySettings]] = ApiSettings
+    sees: ClassVar[tuple[str, ...]] = ()
+    control: ClassVar[bool] = False
+    argument: ClassVar[str] = "model"
+    needs: ClassVar[str]
+    example: ClassVar[str]
+    #: Tokens of words and thoughts beside the picture: usually, and at most.
+    words: ClassVar[tuple[int, int]]
+
+    def __init__(self, settings: Any) -> None:
+        self.settings = settings
+        self.at_once: int = settings.at_once
+        self.demonstrations: int = settings.demonstrations
+        self._lock = Lock()
+        self._caller: Caller | None = None
+
+    @abstractmethod
+    def wish(self, request: Request) -> Wish:
+        """The vendor's own part of the question."""
+
+    def problems(self) -> list[str]:
+        """What is missing here (package, key), a line each; nothing is loaded."""
+        return image_client_problems(self.kind, self.settings.base_url)
+
+    def identity(self) -> str:
+        """Who is asked, where the environment and not a setting decides that."""
+        endpoint = find_endpoint(self.vendor, self.settings.base_url)
+        return "" if self.settings.base_url or endpoint.is_official else endpoint.url
+
+    def prepare(self) -> None:
+        """What is wrong with key, price or address ends the command, not each case alone."""
+        self._open()
+
+    def close(self) -> None:
+        with self._lock:
+            caller, self._caller = self._caller, None
+        if caller is not None:
+            caller.close()
+
+    def estimate(self, requests: Iterable[Request]) -> Plan:
+        """Calls, tokens and money without any call; second tries are not known yet."""
+
+        def asks() -> Iterator[Ask]:
+            for request in requests:
+                try:
+                    yield self._ask(request, self.wish(request))
+                except (InputError, Refused):
+                    # It will be a reason, at no cost.
+                    continue
+
+        return self._open().plan(asks())
+
+    def edit(self, request: Request) -> Edit:
+        wish = self.wish(request)
+        ask = self._ask(request, wish)
+        caller, looker = self._open(), Looker()
+        answers: list[Answer] = []
+        # Only an answer with a picture is kept, so the same question can be asked again.
+        for _ in range(self.settings.tries):
+            result = caller.ask_one(ask, looker.is_good)
+            if isinstance(result, Failure):
+                raise _unanswered(result, answers)
+            answers.append(result)
+            if result.finish == "refusal":
+                raise Refused(refusal(result), facts(answers))
+            if (picture := looker.picture(result)) is not None:
+                return self._edit(request, wish, picture, answers)
+        raise Refused(looker.complaint(answers[-1]), facts(answers))
+
+    def _edit(self, request: Request, wish: Wish, picture: Picture, answers: list[Answer]) -> Edit:
+        height, width = request.case.previous.shape[:2]
+        left, top, right, bottom = wish.padding.sides
+        detail = facts(answers) | shown_facts(request)
+        detail["returned"] = [picture.shape[1], picture.shape[0]]
+        if wish.padding:
+            detail["padded"] = wish.padding.sides
+        whole = left + width + right, top + height + bottom
+        # Padding is exact to half a pixel, which is much of a very small picture.
+        tolerance = 0.02 + (0.5 / min(whole) if wish.padding else 0.0)
+        try:
+            fitted, _ = fit_answer(picture, *whole, tolerance)
+        except Refused as error:
+            raise Refused(str(error), detail) from None
+        return Edit(wish.padding.cut(fitted), detail)
+
+    def _ask(self, request: Request, wish: Wish) -> Ask:
+        case = request.case
+        shown = [one for each in request.demonstrations for one in (each.previous, each.reference)]
+        bits = [each.case.bits for each in request.demonstrations for _ in range(2)]
+        images = [self._encode(*one) for one in zip(shown, bits, strict=True)]
+        images.append(self._encode(wish.padding.add(case.previous), case.case.bits))
+        text = self.settings.wording.replace(PLACE, shown_text(request))
+        return Ask(
+            "",
+            (text, *images),
+            temperature=wish.temperature,
+            max_tokens=self.words[1],
+            repeat=request.k,
+            likely_tokens=self.words[0],
+            picture=wish.settings,
+        )
+
+    def _encode(self, picture: Picture, bits: int | None) -> Image:
+        return encode_for_model(picture, self.settings.image_size, bits=bits)
+
+    def _open(self) -> Caller:
+        with self._lock:
+            if self._caller is None:
+                one = self.settings
+                self._caller = Caller(
+                    find_image_client(f"{self.kind}:{one.model}", one.base_url),
+                    limits=Limits(
+                        timeout=one.timeout,
+                        deadline=one.deadline,
+                        start=one.at_once,
+                        most=one.at_once,
+                    ),
+                    cache=AnswerCache(),
+                    max_cost=one.max_cost,
+                    fresh=one.fresh,
+                )
+            return self._caller
+
+
+def _unanswered(failure: Failure, answers: list[Answer]) -> NotTried | Refused:
+    if failure.kind in NOT_ASKED:
+        return NotTried(failure.reason)
+    return Refused(f"the model could not be asked: {failure.reason}", facts(answers))

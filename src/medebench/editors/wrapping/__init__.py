@@ -1,0 +1,1 @@
+"""Editors around another editor: its instruction is rewritten, or its outputs are judged."""

@@ -1,0 +1,465 @@
+"""Editors behind APIs, one request at a time, against a server that misbehaves."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+import medebench as mb
+from medebench.cases.case import Case
+from medebench.cases.opened import open_case
+from medebench.clients.keys import NAMES
+from medebench.editors import find_editor
+from medebench.editors.api.openai_image import SIZES
+from medebench.editors.api.padding import Padding, nearest_size, padding_for
+from medebench.editors.api.settings import WORDING
+from medebench.editors.base import NotTried, Refused, Request
+from medebench.errors import InputError, NotReadyError
+from tests.clients.drawing_server import WORDS, DrawingServer
+from tests.clients.server import always, in_turn
+from tests.conftest import draw
+
+KINDS = ["gemini", "openai-image"]
+KEY = "sk-very-secret-0123456789abcdef"
+
+
+@pytest.fixture(autouse=True)
+def clean(tmp_path, monkeypatch):
+    for name in [name for names in NAMES.values() for name in names] + ["MEDEBENCH_PRICES"]:
+        monkeypatch.delenv(name, raising=False)
+    for name in list(os.environ):
+        if name.endswith("_BASE_URL"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("MEDEBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("medebench.clients.retry.FIRST_WAIT", 0.02)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def request_for(tmp_path):
+    def make(number=1, k=0, size=(48, 64), demonstrations=(), bits=None, **given):
+        folder = tmp_path / f"case-{number}-{size}-{bits}"
+        folder.mkdir(exist_ok=True)
+        picture = draw(number, *size)
+        if bits:
+            scaled = (picture[..., 0].astype(np.uint16) << (bits - 8)).astype(np.uint16)
+            Image.fromarray(scaled).save(folder / "previous.png")
+        else:
+            Image.fromarray(picture).save(folder / "previous.png")
+        Image.fromarray(255 - picture).save(folder / "changed.png")
+        case = Case(
+            id=str(number),
+            organ="Skin",
+            task="Remove moles",
+            prompt=f"Remove mole {number}.",
+            previous=folder / "previous.png",
+            reference=folder / "changed.png",
+            bits=bits,
+        )
+        shown = tuple(one.case for one in demonstrations)
+        return Request(open_case(case), k, 11, demonstrations=shown, **given)
+
+    return make
+
+
+def editor_at(server, kind="gemini", **settings):
+    given = {"model": "model", "base_url": server.base_url(kind), "timeout": 2.0, **settings}
+    return find_editor(kind, given).editor
+
+
+def negative(request):
+    return 255 - request.case.previous
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_edit_over_the_wire(kind, request_for):
+    request = request_for()
+    with DrawingServer() as server:
+        editor = editor_at(server, kind)
+        edit = editor.edit(request)
+        editor.close()
+    assert np.array_equal(edit.picture, negative(request))
+    (call,) = server.calls
+    assert call.texts == [WORDING.replace("{instruction}", "Remove mole 1.")]
+    assert len(call.images) == 1
+    assert edit.detail["tries"] == 1 and edit.detail["cached"] is False
+    assert edit.detail["cost"] == 0.0 and edit.detail["tokens_in"] == 300
+    if kind == "gemini":
+        assert edit.detail["model"] == "gemini-test-001" and edit.detail["said"] == "Here it is."
+        assert edit.detail["returned"] == [64, 48] and "padded" not in edit.detail
+        with Image.open(io.BytesIO(call.images[0])) as sent:
+            assert np.array_equal(np.asarray(sent), request.case.previous)
+    else:
+        # 4:3 goes out as 3:2.
+        assert edit.detail["padded"] == [4, 0, 4, 0] and edit.detail["returned"] == [72, 48]
+        assert call.body["size"] == "1536x1024" and "quality" not in call.body
+
+
+@pytest.mark.parametrize("size", [(48, 64), (64, 48), (50, 50), (40, 90), (90, 40), (31, 37)])
+def test_geometry_is_exact_in_the_sizes_of_the_vendor(size, request_for):
+    request = request_for(size=size)
+    with DrawingServer(obeys_size=True) as server:
+        editor = editor_at(server, "openai-image", quality="low")
+        edit = editor.edit(request)
+        editor.close()
+    width, height = edit.detail["returned"]
+    assert (width, height) in SIZES and server.calls[0].body["quality"] == "low"
+    assert edit.picture.shape == request.case.previous.shape
+    away = np.abs(edit.picture.astype(int) - negative(request).astype(int))
+    # Enlarged and reduced again, which blurs a little; moved by a pixel it would be far more.
+    moved = np.abs(np.diff(negative(request).astype(int), axis=1))
+    assert away.mean() < 1.0 < moved.mean() and away.max() <= 16
+
+
+def test_an_own_size_is_what_is_padded_to(request_for):
+    with DrawingServer(obeys_size=True) as server:
+        editor = editor_at(server, "openai-image", size="320x160")
+        edit = editor.edit(request_for())
+        editor.close()
+    assert server.calls[0].body["size"] == "320x160"
+    assert edit.detail["padded"] == [16, 0, 16, 0] and edit.picture.shape == (48, 64, 3)
+
+
+@given(st.integers(1, 90), st.integers(1, 90), st.sampled_from([*SIZES, (1600, 900)]))
+def test_padding_is_undone_and_comes_close_to_the_shape(width, height, size):
+    picture = np.arange(width * height * 3, dtype=np.uint32).astype(np.uint8)
+    picture = picture.reshape(height, width, 3)
+    padding = padding_for(width, height, size)
+    padded = padding.add(picture)
+    assert np.array_equal(padding.cut(padded), picture)
+    high, wide = padded.shape[:2]
+    assert min(abs(wide - high * size[0] / size[1]), abs(high - wide * size[1] / size[0])) <= 0.5
+    assert 0 in (padding.left + padding.right, padding.top + padding.bottom)
+    assert padded[0, 0].tolist() == picture[0, 0].tolist()
+    assert set(padded.ravel()) <= set(picture.ravel())
+
+
+@given(st.integers(1, 4000), st.integers(1, 4000))
+def test_the_nearest_shape_needs_the_least_padding(width, height):
+    def area(size):
+        left, top, right, bottom = padding_for(width, height, size).sides
+        return (width + left + right) * (height + top + bottom)
+
+    chosen = nearest_size(width, height, SIZES)
+    # To the pixels that rounding takes or gives.
+    assert area(chosen) <= min(map(area, SIZES)) + width + height
+
+
+def test_no_padding_is_nothing():
+    picture = draw(1)
+    assert not Padding() and Padding().add(picture) is picture
+    assert np.array_equal(Padding().cut(picture), picture)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("behaviour", ["jpeg", "webp", "double", "sketch"])
+def test_other_forms_of_a_picture_are_taken(kind, behaviour, request_for):
+    request = request_for()
+    with DrawingServer(always(behaviour)) as server:
+        editor = editor_at(server, kind)
+        edit = editor.edit(request)
+        editor.close()
+    assert edit.picture.shape == request.case.previous.shape
+    assert np.abs(edit.picture.astype(int) - negative(request).astype(int)).mean() < 3
+    assert len(server.calls) == 1
+    if behaviour == "double":
+        assert edit.detail["returned"] == ([128, 96] if kind == "gemini" else [144, 96])
+
+
+def test_a_deep_picture_goes_out_in_eight_bits(request_for):
+    request = request_for(bits=12)
+    assert request.case.previous.dtype == np.uint16
+    with DrawingServer() as server:
+        editor = editor_at(server)
+        edit = editor.edit(request)
+        editor.close()
+    assert edit.picture.dtype == np.uint8
+    with Image.open(io.BytesIO(server.calls[0].images[0])) as sent:
+        expected = np.round(request.case.previous * (255 / 4095)).astype(np.uint8)
+        assert np.array_equal(np.asarray(sent.convert("RGB")), expected)
+
+
+def test_a_large_picture_is_sent_small_and_comes_back_whole(request_for):
+    with DrawingServer() as server:
+        editor = editor_at(server, image_size=64)
+        edit = editor.edit(request_for(size=(96, 128)))
+        editor.close()
+    assert edit.picture.shape == (96, 128, 3) and edit.detail["returned"] == [64, 48]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("behaviour", "reason", "calls"),
+    [
+        ("words", "the model answered with text only: ", 3),
+        ("half_picture", "the returned picture: damaged", 3),
+        ("no_picture", "the returned picture: not an image", 3),
+        ("wrong_size", "returned ", 1),
+        ("refusal", "the model refused: ", 1),
+        ("400", "the model could not be asked: HTTP 400", 1),
+        ("500", "the model could not be asked: HTTP 500", 6),
+        ("empty", "the model could not be asked: the server's answer holds no ", 6),
+        ("nothing", "the model could not be asked: ", 6),
+        ("hang", "the model could not be asked: no answer in time", 6),
+    ],
+)
+def test_what_becomes_a_reason(kind, behaviour, reason, calls, request_for):
+    with DrawingServer(always(behaviour)) as server:
+        editor = editor_at(server, kind, tries=3, timeout=0.15 if behaviour == "hang" else 2.0)
+        with pytest.raises(Refused) as caught:
+            editor.edit(request_for())
+        editor.close()
+    assert str(caught.value).startswith(reason), str(caught.value)
+    assert len(server.calls) == calls
+    answered = not reason.startswith("the model could not")
+    assert (caught.value.detail.get("tries") == calls) == answered
+    if behaviour == "words" and kind == "gemini":
+        assert str(caught.value).endswith(WORDS) and caught.value.detail["said"] == WORDS
+    if behaviour == "wrong_size":
+        assert caught.value.detail["returned"][1] == 24
+
+
+def test_an_answer_without_anything_names_the_models_word(request_for):
+    with DrawingServer(always("no_image")) as server:
+        editor = editor_at(server)
+        with pytest.raises(Refused, match=r"neither picture nor text \(no_image\)"):
+            editor.edit(request_for())
+        editor.close()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("behaviour", ["401", "404", "quota", "bad_key"])
+def test_what_is_not_the_cases_fault_is_not_tried(kind, behaviour, request_for):
+    if (kind, behaviour) == ("gemini", "quota"):
+        pytest.skip("Google has other words for it")
+    with DrawingServer(always(behaviour)) as server:
+        editor = editor_at(server, kind)
+        for number in range(1, 7):
+            with pytest.raises(NotTried):
+                editor.edit(request_for(number))
+        assert len(server.calls) == 3
+        editor.close()
+        # Another run may have another key.
+        server.plan = always("ok")
+        assert editor.edit(request_for(1)).picture is not None
+        editor.close()
+
+
+def test_no_server_at_all_is_not_the_cases_fault(request_for):
+    with DrawingServer() as server:
+        pass
+    editor = editor_at(server)
+    with pytest.raises(NotTried, match="no connection"):
+        editor.edit(request_for())
+    editor.close()
+
+
+def test_a_deadline_ends_it(request_for):
+    with DrawingServer(always("hang")) as server:
+        editor = editor_at(server, deadline=0.5, timeout=60.0)
+        with pytest.raises(NotTried):
+            editor.edit(request_for())
+        with pytest.raises(NotTried, match="out of time"):
+            editor.edit(request_for(2))
+        editor.close()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_words_are_asked_again_and_nothing_is_paid_twice(kind, request_for):
+    with DrawingServer(in_turn("words", "half_picture", "ok", "ok")) as server:
+        editor = editor_at(server, kind, tries=3)
+        first = editor.edit(request_for())
+        assert first.detail["tries"] == 3 and first.detail["tokens_in"] == 900
+        editor.close()
+        # The same question leads to what it came to in the end, by whomever it is asked.
+        again = editor_at(server, kind, tries=3).edit(request_for())
+        assert len(server.calls) == 3
+        assert again.detail["cached"] and again.detail["tries"] == 1
+        assert np.array_equal(first.picture, again.picture)
+
+
+def test_each_output_is_another_question(request_for):
+    with DrawingServer() as server:
+        editor = editor_at(server)
+        for k in (0, 1, 2, 1):
+            editor.edit(request_for(k=k))
+        assert len(server.calls) == 3
+        editor.edit(request_for(said="Whiten the teeth."))
+        assert server.calls[-1].texts[-1].endswith("Whiten the teeth.")
+        assert len(server.calls) == 4
+        editor.close()
+        renewed = editor_at(server, fresh=True)
+        for _ in range(2):
+            assert not renewed.edit(request_for()).detail["cached"] or len(server.calls) == 5
+        assert len(server.calls) == 5
+        renewed.close()
+
+
+def test_demonstrations_come_first(request_for):
+    shown = [request_for(number) for number in (2, 3)]
+    request = request_for(1, demonstrations=shown)
+    with DrawingServer() as server:
+        editor = editor_at(server, demonstrations=2)
+        assert editor.demonstrations == 2
+        edit = editor.edit(request)
+        editor.close()
+    (call,) = server.calls
+    pictures = []
+    for data in call.images:
+        with Image.open(io.BytesIO(data)) as sent:
+            pictures.append(np.asarray(sent))
+    expected = [p for one in shown for p in (one.case.previous, one.case.reference)]
+    expected.append(request.case.previous)
+    assert len(pictures) == 5
+    assert all(np.array_equal(a, b) for a, b in zip(pictures, expected, strict=True))
+    text = call.texts[-1]
+    assert text.startswith(WORDING.partition("{")[0])
+    assert text.index("Remove mole 2.") < text.index("Remove mole 3.") < text.index("mole 1.")
+    assert edit.detail["demonstrations"] == ["2", "3"]
+    assert np.array_equal(edit.picture, negative(request))
+
+
+def test_settings_reach_the_model(request_for):
+    with DrawingServer() as server:
+        gemini = editor_at(server, wording="Do: {instruction}!", temperature=0.5, resolution="2K")
+        gemini.edit(request_for())
+        gemini.close()
+        openai = editor_at(server, "openai-image", quality="high", input_fidelity="high")
+        openai.edit(request_for())
+        openai.close()
+    first, second = server.calls
+    assert first.texts == ["Do: Remove mole 1.!"]
+    assert first.body["generationConfig"]["temperature"] == 0.5
+    assert first.body["generationConfig"]["imageConfig"] == {"imageSize": "2K"}
+    assert (second.body["quality"], second.body["input_fidelity"]) == ("high", "high")
+
+
+def test_what_the_server_does_not_know_is_named(request_for):
+    with DrawingServer(always("unknown:input_fidelity")) as server:
+        editor = editor_at(server, "openai-image", input_fidelity="high")
+        assert editor.edit(request_for()).detail["without"] == ["input_fidelity"]
+        editor.close()
+
+
+def test_braces_in_an_instruction_are_only_braces(request_for):
+    with DrawingServer() as server:
+        editor = editor_at(server)
+        editor.edit(request_for(said="Remove {instruction} {0} %s."))
+        editor.close()
+    assert server.calls[0].texts[-1].endswith("Remove {instruction} {0} %s.")
+
+
+@pytest.mark.parametrize(
+    ("call", "complaint"),
+    [
+        ("gemini", "model: Field required"),
+        ("gemini:m,wording=nothing", "wording: .*once"),
+        ("gemini:m,demonstrations=9", "demonstrations"),
+        ("openai-image:m,demonstrations=8", "demonstrations"),
+        ("openai-image:m,size=large", "size: .*1536x1024"),
+        ("openai-image:m,quality=best", "quality"),
+        ("gemini:m,base_url=ftp://ann:secret@x", "base_url: .*something like"),
+        ("gemini:m,seed=3", "no setting 'seed'"),
+    ],
+)
+def test_wrong_settings_are_one_line(call, complaint):
+    with pytest.raises(InputError, match=complaint) as caught:
+        find_editor(call)
+    assert "\n" not in str(caught.value) and "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_missing_is_told_before_any_work(kind, monkeypatch):
+    chosen = find_editor(f"{kind}:model")
+    (line,) = chosen.problems()
+    assert "_API_KEY" in line and "\n" not in line
+    with pytest.raises(NotReadyError, match="_API_KEY"):
+        chosen.prepare()
+    monkeypatch.setenv("GEMINI_API_KEY" if kind == "gemini" else "OPENAI_API_KEY", KEY)
+    assert chosen.problems() == []
+    package = "google.genai" if kind == "gemini" else "openai"
+    monkeypatch.setitem(sys.modules, package, None)
+    (line,) = chosen.problems()
+    assert "pip install" in line
+
+
+def test_a_budget_without_a_price_is_refused_before_any_work(monkeypatch):
+    monkeypatch.setenv("GEMINI_API_KEY", KEY)
+    with pytest.raises(InputError, match="MEDEBENCH_PRICES"):
+        find_editor("gemini:unheard-of,max_cost=1").prepare()
+    find_editor("gemini:gemini-nano-banana-2.1,max_cost=1").prepare()
+
+
+def test_a_login_in_the_address_is_used_and_not_written(request_for, tmp_path):
+    password = "Tr0ub4dor-and-3"
+    with DrawingServer() as server:
+        url = server.base_url("openai").replace("http://", f"http://ann:{password}@")
+        chosen = find_editor("openai-image", {"model": "m", "base_url": f"{url}?token=Q9z7Q9z7"})
+        edit = chosen.editor.edit(request_for())
+        chosen.close()
+        assert chosen.settings["base_url"] == server.base_url("openai")
+    login = base64.b64encode(f"ann:{password}".encode()).decode()
+    (call,) = server.calls
+    assert call.headers["authorization"] == f"Basic {login}" and "token=Q9z7" in call.path
+    shown = repr(chosen) + repr(chosen.editor.settings) + json.dumps(edit.detail)
+    assert password not in shown and "Q9z7" not in shown and login not in shown
+
+
+def test_who_is_asked_is_part_of_what_the_run_is(monkeypatch):
+    assert find_editor("gemini:m").identity() == ""
+    assert find_editor("gemini:m,base_url=http://localhost:1").identity() == ""
+    monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", "http://ann:secret@localhost:7")
+    assert find_editor("gemini:m").identity() == "http://localhost:7"
+
+
+def test_how_it_is_done_is_kept_apart():
+    chosen = find_editor("gemini:m,max_cost=3,timeout=9,at_once=4,deadline=60,fresh=true")
+    assert set(chosen.how) == {"max_cost", "timeout", "at_once", "deadline", "fresh"}
+    assert chosen.settings["model"] == "m" and chosen.editor.at_once == 4
+    assert find_editor("gemini:m").editor.at_once == 8
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_estimate_makes_no_call(kind, request_for, monkeypatch, tmp_path):
+    entry = {"in": 1, "out": 1, "image_out": 100}
+    vendor = kind.partition("-")[0]
+    (tmp_path / "p.json").write_text(json.dumps({"models": {f"{vendor}:model": entry}}))
+    monkeypatch.setenv("MEDEBENCH_PRICES", str(tmp_path / "p.json"))
+    with DrawingServer() as server:
+        editor = editor_at(server, kind)
+        editor.edit(request_for(1))
+        unreadable = request_for(9)
+        unreadable.case.case.previous.write_bytes(b"no picture")
+        plan = editor.estimate([request_for(1), request_for(2), request_for(3), unreadable])
+        editor.close()
+        assert len(server.calls) == 1
+    assert (plan.calls, plan.cached) == (2, 1)
+    assert plan.tokens_out > 2 * 1000 and 2 * 0.1 < plan.cost < plan.most
+
+
+def test_threads_share_one_editor(request_for):
+    requests = [request_for(number) for number in range(1, 41)]
+    with DrawingServer(latency=0.1) as server, ThreadPoolExecutor(16) as pool:
+        editor = editor_at(server, at_once=16)
+        edits = list(pool.map(editor.edit, requests))
+        editor.close()
+    for edit, request in zip(edits, requests, strict=True):
+        assert np.array_equal(edit.picture, negative(request))
+    assert len(server.calls) == 40 and 1 < server.peak <= 16
+
+
+def test_they_are_editors():
+    for kind in KINDS:
+        editor = find_editor(f"{kind}:m").editor
+        assert isinstance(editor, mb.Editor) and not editor.control and editor.sees == ()
+        assert find_editor(type(editor).example).name == kind

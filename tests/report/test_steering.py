@@ -1,0 +1,50 @@
+"""The report says how outputs were steered: by a judge that looked on, by a sweep."""
+
+from __future__ import annotations
+
+import pytest
+
+import medebench as mb
+from medebench.report import build_report
+
+
+@pytest.fixture
+def refined(small_set, tmp_path):
+    def make(judge="offline", name="refined"):
+        run = mb.edit(small_set, f"refine:judge={judge},rounds=1,blur:sigma=2", tmp_path / name)
+        mb.score(run, ["cp"], "offline")
+        return run
+
+    return make
+
+
+def test_scores_of_the_judge_that_refined_are_marked_as_not_blind(refined, small_set, tmp_path):
+    run, other = refined(), mb.edit(small_set, "blur:sigma=2", tmp_path / "plain")
+    mb.score(other, ["cp"], "offline")
+    report = build_report([run, other], tmp_path / "report")
+    said = "EA and VQ of refined are not blind: the same judge (offline-1) looked at its outputs"
+    page = report.index.read_text("utf-8")
+    assert said in page and "refined by offline-1" in page
+    assert said in report.table.markdown() and "plain are not blind" not in page
+    (row,) = [one for one in report.table.rows if one.name == "refined"]
+    assert "sees the reference and the ROI" in row.note and "refined by offline-1" in row.note
+
+
+OWN_JUDGE = """
+import medebench as mb
+class Mine:
+    name = "mine-1"
+    summary = "half for all"
+    stand_in = True
+    scores = ("ea_mine",)
+    def judge(self, case, output):
+        return {"ea_mine": mb.Verdict(0.5)}
+"""
+
+
+def test_another_judges_scores_are_not_marked(refined, tmp_path):
+    (tmp_path / "mine.py").write_text(OWN_JUDGE)
+    run = refined(judge=f"{tmp_path / 'mine.py'}:Mine")
+    assert run.info.judged_by == "mine-1"
+    page = build_report([run], tmp_path / "report").index.read_text("utf-8")
+    assert "are not blind" not in page and "refined by mine-1" in page
