@@ -57,7 +57,7 @@ def difference(run, case_id):
 def test_every_case_ends_with_a_picture_or_a_reason(kind, tmp_path):
     cases = write_set(tmp_path / "set", 120)
     with DrawingServer(mixture(5, **CHAOS), latency=0.005) as server:
-        settings = settings_for(server, kind, timeout=0.5, at_once=16)
+        settings = settings_for(server, kind, timeout=2.0, at_once=16)
         run = mb.edit(cases, kind, tmp_path / "run", settings=settings)
         rows = rows_of(run)
         assert len(rows) == 120

@@ -238,8 +238,6 @@ def test_what_the_worker_is_told(tmp_path, ask):
         "k": 2,
         "seed": 2**62 + 1,
         "instruction": prompt,
-        "organ": "Skin",
-        "task": "Remove scars",
         "range": 255,
         "settings": {"size": 64},
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import shutil
 
 import pytest
@@ -20,6 +21,7 @@ from tests.editors.wrapped import (
     NEW,
     at,
     details,
+    everything_in,
     files,
     order,
     outputs,
@@ -92,7 +94,8 @@ def test_a_real_editor_inside(tmp_path):
         call = compose(server, "phantom-editor:steps=2,size=64")
         run = mb.edit(phantoms, call, tmp_path / "run")
     plain = mb.edit(phantoms, "phantom-editor:steps=2,size=64", tmp_path / "plain")
-    assert run.info.settings["chain"].endswith("size=64")
+    inside = run.info.settings["chain"]["editor"]
+    assert inside["name"] == "phantom-editor" and inside["settings"]["size"] == 64
     for (case_id, k), row in outputs(run).items():
         assert row.reason is None and row.detail["inner"]["frame"]
         assert row.detail["attention"] == row.detail["inner"]["attention"]
@@ -249,6 +252,23 @@ def test_a_refusal_inside_keeps_what_was_written(make_set, tmp_path, named):
     assert first.detail["instruction"] == second.detail["instruction"] == NEW
 
 
+def test_what_is_paid_for_a_refusal_is_counted(make_set, tmp_path, named):
+    cases = make_set(1)
+    # A call costs 0.11 here.
+    with saying(order("x")) as server:
+        call = compose(server, "identity", "openai:priced")
+        run = mb.edit(cases, call, tmp_path / "unusable")
+        with run.ledger() as ledger:
+            assert ledger.editing_cost() == pytest.approx(3 * 0.11)
+    with saying(order(NEW)) as server:
+        call = compose(server, named("Dear"), "openai:priced")
+        run = mb.edit(cases, call, tmp_path / "inside")
+    (row,) = outputs(run).values()
+    assert row.reason == "not for this money" and row.detail["inner"] == {"cost": 0.5}
+    with run.ledger() as ledger:
+        assert ledger.editing_cost() == pytest.approx(0.11 + 0.5)
+
+
 def test_what_is_passed_on(tmp_path, named, monkeypatch):
     chosen = find_editor(f"composed:openai:test+{named('Echo')}")
     editor, inner = chosen.editor, chosen.editor._inner.chosen.editor
@@ -278,14 +298,70 @@ def test_an_editor_that_owns_a_device_is_called_by_one_at_a_time(tmp_path, named
     assert type(chosen.editor._inner.chosen.editor).most == 1
 
 
+@pytest.mark.parametrize("room", [1, 3])
+def test_an_editor_inside_is_called_by_no_more_than_it_says(room, tmp_path, named):
+    cases = write_set(tmp_path / "set", 16)
+    with saying(order(NEW)) as server:
+        chosen = find_editor(compose(server, f"{named('Few')}:room={room}"))
+        run = mb.edit(cases, chosen, tmp_path / "run")
+    # The model is asked by more of them all the same.
+    assert chosen.editor.at_once == 8 and len(files(run)) == 16
+    assert chosen.editor._inner.chosen.editor.most == room
+
+
 def test_other_settings_inside_are_another_run(make_set, tmp_path):
     cases = make_set(1)
     with saying(order(NEW)) as server:
-        mb.edit(cases, compose(server, "blur:sigma=2"), tmp_path / "run")
+        run = mb.edit(cases, compose(server, "blur:sigma=2"), tmp_path / "run")
+        inside = {"name": "blur", "settings": {"sigma": 2.0}}
+        assert run.info.settings["chain"] == {"model": "openai:test", "editor": inside}
         with pytest.raises(InputError, match="holds another run"):
             mb.edit(cases, compose(server, "blur:sigma=3"), tmp_path / "run")
-        identity = find_editor(compose(server, "blur")).identity()
-        assert 'blur {"sigma": 4.0}' in identity and server.url in identity
+        with pytest.raises(InputError, match="holds another run"):
+            mb.edit(cases, compose(server, "blur:sigma=2", "openai:other"), tmp_path / "run")
+        assert server.url in find_editor(compose(server, "blur")).identity()
+
+
+def test_another_class_of_the_same_file_is_another_run(make_set, tmp_path, named):
+    cases = make_set(1)
+    with saying(order(NEW)) as server:
+        mb.edit(cases, compose(server, named("Echo")), tmp_path / "run")
+        with pytest.raises(InputError, match="holds another run"):
+            mb.edit(cases, compose(server, named("Refusing")), tmp_path / "run")
+        (tmp_path / "wrapped_editors.py").open("a").write("# changed\n")
+        with pytest.raises(InputError, match="holds another run"):
+            mb.edit(cases, compose(server, named("Echo")), tmp_path / "run")
+
+
+def test_money_inside_can_be_raised(make_set, tmp_path):
+    cases = make_set(1)
+    with saying(order(NEW)) as server:
+
+        def call(money):
+            inside = f"composed:{at(server)},max_cost={money},openai:priced+blur"
+            return compose(server, inside, "openai:priced")
+
+        with pytest.raises(NotAllTriedError, match="the next call may cost"):
+            mb.edit(cases, call(0.0001), tmp_path / "run")
+        assert outputs(mb.open_run(tmp_path / "run")) == {}
+        run = mb.edit(cases, call(100), tmp_path / "run")
+    assert len(files(run)) == 1 and run.info.how["inner"]["max_cost"] == 0.0001
+
+
+def test_secrets_of_the_address_reach_the_server_and_nothing_else(make_set, tmp_path, caplog):
+    plan = in_turn("ok", "echo400")
+    with FakeServer(plan, answer=lambda call: order(NEW)) as server:
+        plain = server.base_url("openai")
+        secret = plain.replace("http://", "http://anna:pass-word-99@") + "?key=query-key-42"
+        call = f"composed:base_url={secret},openai:test+blur"
+        with caplog.at_level(logging.DEBUG):
+            run = mb.edit(make_set(2), call, tmp_path / "run")
+        assert all("key=query-key-42" in call.path for call in server.calls)
+    assert run.info.settings["base_url"] == plain and len(outputs(run)) == 2
+    assert "pass-word" not in repr(find_editor(call).editor.settings)
+    written = everything_in(tmp_path) + caplog.text.encode()
+    for word in (b"pass-word-99", b"query-key-42"):
+        assert word not in written
 
 
 def test_the_estimate_adds_that_of_the_editor_inside(small_set, tmp_path, named):
@@ -316,7 +392,8 @@ def test_unreadable_pictures_are_no_calls(small_set, tmp_path):
 WRONG = {
     "composed": "such as composed:openai:gpt-4o.phantom-editor",
     "composed:words=20": "such as composed:openai:gpt-4o.phantom-editor",
-    "composed:openai:gpt-4o": "such as composed:openai:gpt-4o.phantom-.*found 'openai:gpt-4o'",
+    "composed:openai:gpt-4o": "such as composed:openai:gpt-4o.phantom-editor",
+    "composed:openai:gpt-4o,http:http://u:secret@h/": "expected a model and an editor",
     "composed:+blur": "expected a model and an editor",
     "composed:openai:gpt-4o+": "expected a model and an editor",
     "composed:openai:gpt-4o,words=20+blur": "expected a model and an editor",
@@ -328,9 +405,8 @@ WRONG = {
     "composed:word=20,openai:gpt-4o+blur": "no setting 'word'; it has: chain, base_url, words",
     "composed:words=0,openai:gpt-4o+blur": "words: Input should be greater",
     "composed:base_url=nowhere,openai:x+blur": "expected something like http://localhost",
-    "composed:base_url=http://u:secret@h/v1,openai:x+blur": "a login or query in an address",
-    "composed:base_url=http://h/v1?key=secret,openai:x+blur": "a login or query in an address",
-    "composed:openai:x+composed:base_url=http://u:p@h,openai:x+blur": "a login or query",
+    "composed:base_url=ftp://u:secret@h/v1,openai:x+blur": "expected something like http://loc",
+    "composed:openai:x+http:ftp://u:secret@h/": "editor 'http': url: .*expected something like",
 }
 
 

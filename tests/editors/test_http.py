@@ -184,8 +184,6 @@ def test_what_the_server_is_told(server, editor, ask, tmp_path):
         "k": 2,
         "seed": 2**62 + 1,
         "instruction": "Entferne “sie”.",
-        "organ": "Skin",
-        "task": "Remove scars",
         "range": 255,
         "settings": {"size": 64},
     }
@@ -236,8 +234,6 @@ def test_an_answer_of_another_size(server, editor, ask):
         ((200, {}, b"[1]"), "the server's answer is neither JSON nor a picture: '[1]'"),
         (as_json(400, detail="no such model"), "HTTP 400: no such model"),
         (as_json(422, error={"message": "bad seed"}), "HTTP 422: bad seed"),
-        (as_json(404), "HTTP 404"),
-        ((401, {}, b"who are you?"), "HTTP 401: who are you?"),
         ((204, {}, b""), "HTTP 204: expected 200 and a picture"),
     ],
 )
@@ -328,19 +324,44 @@ def test_one_answer_in_between_makes_good(server, editor, ask):
     one = editor()
     for number in range(9):
         if number % 3:
-            assert refusal(one, ask()).startswith("HTTP 403")
+            with pytest.raises(NotTried, match=r"^HTTP 403"):
+                one.edit(ask())
         else:
             one.edit(ask())
 
 
-def test_a_token_refused_thrice_is_not_offered_again(server, editor, ask):
-    server.plan = lambda *_: as_json(401)
-    one = editor()
-    for _ in range(3):
-        assert refusal(one, ask()).startswith("HTTP 401")
-    with pytest.raises(NotTried, match="since others failed: HTTP 401"):
-        one.edit(ask())
+@pytest.mark.parametrize("status", [401, 402, 403, 404])
+def test_a_wrong_address_or_token_is_no_fault_of_the_case(server, make_set, tmp_path, status):
+    server.plan = lambda *_: (status, {}, b"who are you?")
+    call = f"http:{server.url}"
+    with pytest.raises(mb.MedebenchError, match=f"5 outputs were not tried: .*HTTP {status}: who"):
+        mb.edit(make_set(5), call, out=tmp_path / "run")
+    # Offered thrice, and no reason is written.
     assert len(server.calls) == 3
+    with mb.open_run(tmp_path / "run").ledger() as ledger:
+        assert ledger.outputs() == {}
+    server.plan = lambda body, _: inverted(body)
+    assert len(list(mb.edit(make_set(5), call, out=tmp_path / "run").edits.iterdir())) == 5
+
+
+def test_waiting_for_others_is_not_the_servers_time(server, editor, ask):
+    """More threads than connections, as from an editor around this one."""
+
+    def plan(body: dict[str, Any], number: int) -> Reply:
+        server.ending.wait(0.5)
+        return inverted(body)
+
+    server.plan = plan
+    one, made = editor(timeout=1.5), []
+    asked = [ask(str(number)) for number in range(5)]
+    threads = [
+        threading.Thread(target=lambda each=each: made.append(one.edit(each))) for each in asked
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert len(made) == len(server.calls) == 5
 
 
 def test_closing_ends_a_wait(server, editor, ask):

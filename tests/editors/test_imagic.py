@@ -65,10 +65,13 @@ def test_alpha_goes_from_the_input_to_the_instruction():
     def change(made: mb.Edit, request: mb.Request) -> float:
         return float(np.abs(made.picture.astype(float) - request.case.previous).mean())
 
-    changes = [
-        [change(made, request) for made in (plain.edit(request), *imagic.edit_at(request, ALPHAS))]
-        for request in requests
-    ]
+    changes = []
+    for request in requests:
+        made = imagic.edit_at(request, ALPHAS)
+        changes.append([change(one, request) for one in (plain.edit(request), *made)])
+        losses = made[0].detail["imagic"]
+        assert losses["embedding_loss"][1] < losses["embedding_loss"][0]
+        assert losses["network_loss"][1] < losses["network_loss"][0]
     for unlearned, reproduced, *_ in changes:
         assert reproduced < unlearned
     unlearned, *grown = np.mean(changes, axis=0)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import logging
+import threading
 
 import numpy as np
 import pytest
 from PIL import Image
+from typer.testing import CliRunner
 
 import medebench as mb
 from medebench.cases.phantoms import write_phantoms
+from medebench.cli import app
 from medebench.clients import encode_for_model
 from medebench.editors import case_seed, find_editor
 from medebench.editors.wrapping import rules
@@ -20,10 +25,12 @@ from medebench.judge import find_judge
 from medebench.runs.editing import NotAllTriedError, estimate_editing
 from tests.clients.server import FakeServer
 from tests.conftest import write_set
+from tests.editors.test_http import Server, as_json, inverted
 from tests.editors.wrapped import (
     KEY,
     at,
     details,
+    everything_in,
     files,
     order,
     outputs,
@@ -455,6 +462,107 @@ def test_other_settings_are_another_run(make_set, tmp_path):
             mb.edit(cases, call, tmp_path / "run")
 
 
+@pytest.fixture
+def posted():
+    """A server for `http:` inside."""
+    with Server() as server:
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        yield server
+        server.ending.set()
+        server.shutdown()
+
+
+def test_a_run_goes_on_with_other_settings_of_how_inside(small_set, tmp_path, posted):
+    def call(timeout, steps=2):
+        inside = f'http:timeout={timeout},options={{"steps":{steps}}},{posted.url}'
+        return f"refine:rounds=0,{inside}"
+
+    posted.plan = lambda body, number: inverted(body) if body["id"] == "1" else as_json(401)
+    with pytest.raises(NotAllTriedError, match="3 outputs were not tried: HTTP 401"):
+        mb.edit(small_set, call(9), tmp_path / "run")
+    posted.plan = lambda body, number: inverted(body)
+    with pytest.raises(InputError, match="holds another run"):
+        mb.edit(small_set, call(90, steps=3), tmp_path / "run")
+    run = mb.edit(small_set, call(90), tmp_path / "run")
+    assert len(files(run)) == 4 and all(row.reason is None for row in outputs(run).values())
+    inside = run.info.settings["editor"]
+    assert inside["name"] == "http" and inside["settings"]["options"] == {"steps": 2}
+    assert "timeout" not in inside["settings"] and run.info.how["inner"]["timeout"] == 9
+
+
+def test_what_is_written_of_nested_editors():
+    url = "http://anna:pass-word-99@host:8000/edit?key=query-key-42"
+    composed = "composed:max_cost=2,base_url=http://u:p-a-s-s@h/v1,openai:x+http:timeout=9"
+    chosen = find_editor(f"refine:rounds=1,{composed},{url}")
+    middle = chosen.settings["editor"]
+    assert middle["name"] == "composed" and middle["settings"]["base_url"] == "http://h/v1"
+    chain = middle["settings"]["chain"]
+    assert chain["model"] == "openai:x" and chain["editor"]["name"] == "http"
+    assert chain["editor"]["settings"]["url"] == "http://host:8000/edit"
+    assert chosen.how["inner"]["max_cost"] == 2
+    assert chosen.how["inner"]["inner"] == {"timeout": 9.0, "attempts": 4, "at_once": 1}
+    shown = repr((chosen, chosen.editor.settings, chosen.identity()))
+    for secret in ("pass-word-99", "query-key-42", "p-a-s-s"):
+        assert secret not in shown
+
+
+def test_secrets_inside_reach_the_server_and_nothing_else(make_set, tmp_path, posted, caplog):
+    """Case 1 is refused, 2 and 3 are echoed in all ways a server can tell something."""
+
+    def plan(body, number):
+        path, head = posted.heads[number]
+        echo = f"{path} {head['Authorization']}"
+        if body["id"] == "1":
+            return as_json(refused=echo)
+        if body["id"] == "2":
+            return 400, {}, echo.encode()
+        if body["id"] == "3":
+            return inverted(body, identity=echo, detail={echo: [{"told": echo}]})
+        return 403, {}, echo.encode()
+
+    posted.plan = plan
+    url = posted.url.replace("http://", "http://anna:pass-word-99@") + "?key=query-key-42"
+    with Reviewer(9) as judge, caplog.at_level(logging.DEBUG):
+        call = asking(judge, f"http:{url}", rounds=1)
+        words = ["edit", str(make_set(4)), "--editor", call, "--out", str(tmp_path / "run")]
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 1 and "1 outputs were not tried: HTTP 403: /edit" in done.stderr
+        for asked in judge.of("rewrite"):
+            assert "There is no result" in asked.texts[-1]
+            assert "pass-word" not in str(asked.texts) and "query-key" not in str(asked.texts)
+    assert posted.heads[0][0] == "/edit?key=query-key-42"
+    run = mb.open_run(tmp_path / "run")
+    assert sorted(case for case, _ in outputs(run)) == ["1", "2", "3"]
+    assert run.info.settings["editor"]["settings"]["url"] == posted.url
+    reasons = [row.reason for row in outputs(run).values() if row.reason]
+    assert len(reasons) == 2 and all("/edit?*** Basic ***" in one for one in reasons)
+    login = base64.b64encode(b"anna:pass-word-99")
+    written = everything_in(tmp_path) + caplog.text.encode() + done.output.encode()
+    for secret in (b"pass-word-99", b"query-key-42", login):
+        assert secret not in written
+    assert "HTTP Request: POST" in caplog.text, "else this test has nothing to look at"
+
+
+def test_a_server_inside_is_asked_by_one_at_a_time(tmp_path, posted):
+    now, most = [], []
+
+    def plan(body, number):
+        now.append(number)
+        most.append(len(now))
+        posted.ending.wait(0.1)
+        now.remove(number)
+        return inverted(body)
+
+    posted.plan = plan
+    cases = write_set(tmp_path / "set", 12)
+    with Reviewer(9) as judge:
+        # Those that wait do so for longer than the server may take.
+        call = asking(judge, f"http:timeout=0.6,{posted.url}")
+        run = mb.edit(cases, call, tmp_path / "run")
+    assert max(most) == 1 and len(files(run)) == 12
+    assert all(len(detail["attempts"]) == 1 for detail in details(run))
+
+
 def test_the_estimate_is_that_of_all_rounds(tmp_path, named):
     cases = write_set(tmp_path / "set", 2)
     with Reviewer(3) as server:
@@ -489,7 +597,7 @@ WRONG = {
     "refine:rubric=prompt,blur": "judge 'offline': takes no rubric; only models do",
     "refine:judge=openai:x,rubric=nope,blur": "no such rubric",
     "refine:rewriter=gpt-4o,blur": "rewriter: 'gpt-4o': expected one of .*, or rules",
-    "refine:base_url=http://u:secret@h,judge=openai:x,blur": "a login or query in an address",
+    "refine:base_url=ftp://u:secret@h,judge=openai:x,blur": "base_url: .*something like http",
     "refine:composed:openai:x": "editor 'composed': expected a model and an editor",
 }
 

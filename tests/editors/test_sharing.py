@@ -47,7 +47,7 @@ def test_what_must_be_loaded_anew_gives_the_same_pictures(pix2pix, small_set, tm
         sweep(pix2pix, "guidance=7.5", "scheduler=ddim", "guidance=2"),
         tmp_path / "run",
     )
-    assert len(opened) > 3
+    assert len(opened) == 3
     alone = mb.edit(small_set, sweep(pix2pix, "guidance=2")[0], tmp_path / "alone")
     for case in "1234":
         assert run.output_path(case, 2).read_bytes() == alone.output_path(case, 0).read_bytes()
@@ -62,8 +62,42 @@ def test_a_wrong_setting_late_in_a_sweep_shows_before_anything_is_written(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_closed_editor_can_be_used_again(pix2pix, ask, opened):
-    (chosen,) = sweep(pix2pix, "guidance=2")
+LEARN = "embedding_steps=2,embedding_rate=0.1,network_steps=2,network_rate=0.001"
+
+
+@pytest.mark.parametrize("call", ["instruct-pix2pix:{},guidance=2", f"imagic:{{}},{LEARN}"])
+def test_a_closed_editor_can_be_used_again(call, pix2pix, ask, opened):
+    chosen = find_editor(f"{call.format(pix2pix)},{QUICK}")
     first = chosen.editor.edit(ask()).picture
     chosen.close()
+    assert not set(chosen.editor.held) & set(chosen.editor.__dict__)
     assert (chosen.editor.edit(ask()).picture == first).all() and len(opened) == 2
+
+
+def test_what_imagic_learns_in_a_sweep_is_what_it_learns_alone(pix2pix, ask, opened):
+    calls = [f"imagic:{pix2pix},{QUICK},{LEARN},alpha={alpha}" for alpha in (0.5, 1.5)]
+    first, second, alone = map(find_editor, [*calls, calls[1]])
+    first.editor.edit(ask())
+    assert second.share(first)
+    first.close()
+    shared = second.editor.edit(ask()).picture
+    assert len(opened) == 1
+    assert (alone.editor.edit(ask()).picture == shared).all()
+
+
+def test_one_pipeline_at_a_time_is_held(pix2pix, small_set, tmp_path, monkeypatch):
+    """Editors that share nothing are loaded when their turn comes, and let go before the next."""
+    pytest.importorskip("torch")
+    from medebench.editors.diffusion.family import DiffusionEditor
+
+    held: list[int] = []
+    chosen = sweep(pix2pix, "scheduler=ddim", "scheduler=euler", "guidance=2")
+    real = DiffusionEditor.edit_batch
+
+    def count(self, requests):
+        held.append(sum("_loaded" in one.editor.__dict__ for one in chosen))
+        return real(self, requests)
+
+    monkeypatch.setattr(DiffusionEditor, "edit_batch", count)
+    mb.edit(small_set, chosen, tmp_path / "run")
+    assert set(held) == {1}

@@ -61,6 +61,11 @@ class Refusing(Echo):
         raise mb.Refused("not this one", {"said": "no"})
 
 
+class Dear(Echo):
+    def edit(self, request):
+        raise mb.Refused("not for this money", {"cost": 0.5})
+
+
 class Broken(Echo):
     def edit(self, request):
         return {"not": "a picture"} if request.k else 1 / 0
@@ -83,6 +88,29 @@ class Batched:
 
     def edit_batch(self, requests):
         raise AssertionError("calls are to overlap with editing")
+
+
+class Few:
+    '''Says how many may call it; an instance knows how many did.'''
+
+    summary, sees, control = "has little room", (), False
+
+    class Settings(mb.Settings):
+        room: int
+
+    def __init__(self, settings):
+        self.at_once = settings.room
+        self.now = self.most = 0
+        self.lock = threading.Lock()
+
+    def edit(self, request):
+        with self.lock:
+            self.now += 1
+            self.most = max(self.most, self.now)
+        time.sleep(0.02)
+        with self.lock:
+            self.now -= 1
+        return request.case.previous
 
 
 class Scripted:
@@ -156,6 +184,10 @@ def outputs(run: mb.Run) -> dict[tuple[str, int], OutputRow]:
 
 def details(run: mb.Run) -> list[dict[str, Any]]:
     return [row.detail for row in outputs(run).values()]
+
+
+def everything_in(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
 def files(run: mb.Run) -> dict[str, bytes]:

@@ -151,5 +151,85 @@ def test_a_setting_that_fails_altogether_is_not_chosen(tmp_path, plan_of):
     )
     done = run_plan(plan_of(text))
     tuned = done.runs[0].info.tuned
-    assert tuned.best == 1 and tuned.tried[0].mean is None and tuned.tried[0].cases == 0
+    assert tuned.best == 1 and tuned.tried[0].mean is None and tuned.tried[0].scored == 0
     assert np.isfinite([one.mean for one in tuned.tried[1:]]).all()
+
+
+FAILING = """
+import medebench as mb
+class S(mb.Settings):
+    a: int = 0
+class Mine:
+    summary, sees, control, Settings = "", (), False, S
+    def __init__(self, settings):
+        self.a = settings.a
+    def edit(self, request):
+        if self.a == 1 and request.case.case.id not in ("1", "2"):
+            raise mb.Refused("not today")
+        return request.case.previous // (1 + self.a)
+"""
+
+
+def test_a_setting_that_fails_often_does_not_win_by_what_it_gets_through(
+    tmp_path, plan_of, make_set
+):
+    """Setting 1 is nearly perfect on the two cases that it manages, of six or so."""
+    (tmp_path / "mine.py").write_text(FAILING)
+    make_set(12, name="many")
+    text = CONTROLS.replace("editor: blur", "editor: mine.py:Mine").replace("{set}", "many")
+    done = run_plan(plan_of(text.replace("sigma: [8, 2, 4]", "a: [2, 1, 3]")))
+    tuned = done.runs[0].info.tuned
+    assert tuned.best == 0 and tuned.tried[1].mean is None
+    assert tuned.tried[1].scored <= 2 < tuned.tried[1].asked == tuned.cases
+    assert f"{tuned.tried[1].scored} of {tuned.cases}" in done.report.index.read_text("utf-8")
+
+
+def test_another_way_to_choose_is_told_and_written_down(plan_of, tmp_path):
+    first = run_plan(plan_of(CONTROLS)).runs[0].info.tuned
+    text = CONTROLS.replace("metric: change_outside", "metric: cp")
+    again = run_plan(plan_of(text))
+    stored = mb.open_run(tmp_path / "results/runs/soft").info.tuned
+    assert (first.metric, stored.metric) == ("change_outside", "cp")
+    assert "highest mean CP" in again.report.index.read_text("utf-8")
+    worst = text.replace("metric: cp", "metric: ea_offline") + "judge: offline\n"
+    with pytest.raises(InputError, match=r"was made with sigma=2, and the sweep now chooses sigma"):
+        run_plan(plan_of(worst))
+
+
+def test_what_must_be_named_can_be_swept(plan_of, tmp_path):
+    (tmp_path / "mine.py").write_text(FAILING.replace("a: int = 0", "a: int"))
+    text = CONTROLS.replace("editor: blur", "editor: mine.py:Mine")
+    done = run_plan(plan_of(text.replace("sigma: [8, 2, 4]", "a: [3, 2]")))
+    assert done.runs[0].info.settings == {"a": 2}
+
+
+def test_demonstrations_of_a_sweep_are_not_the_reported_cases(plan_of, tmp_path, make_set):
+    (tmp_path / "mine.py").write_text(
+        FAILING.replace("a: int = 0", "a: int = 0\n    demonstrations: int = 1")
+        .replace("self.a = settings.a", "self.a = settings.a; self.demonstrations = 1")
+        .replace("if self.a == 1 and", "if False and")
+        .replace(
+            "return request.case.previous // (1 + self.a)",
+            "return mb.Edit(request.case.previous // (1 + self.a), "
+            "{'shown': [one.case.id for one in request.demonstrations]})",
+        )
+    )
+    make_set(16, name="many")
+    text = CONTROLS.replace("editor: blur", "editor: mine.py:Mine").replace("{set}", "many")
+    done = run_plan(plan_of(text.replace("sigma: [8, 2, 4]", "a: [1, 2]")))
+    reported = set(done.runs[0].frame()["case"])
+    with mb.open_run(tmp_path / "results/sweeps/soft").ledger() as ledger:
+        shown = {one for row in ledger.outputs().values() for one in row.detail["shown"]}
+    assert shown and not shown & reported
+
+
+def test_an_address_with_a_password_is_no_name(plan_of, tmp_path):
+    entry = "http:http://alice:hunter2secret@127.0.0.1:9/edit?key=hunter2secret"
+    text = f"cases: {{set}}\nout: results\neditors:\n  - identity\n  - '{entry}'\n"
+    done = run_plan(plan_of(text))
+    assert [run.name for run in done.runs] == ["identity"] and len(done.stopped) == 1
+    assert "not tried" in done.stopped[0] and done.report.index.is_file()
+    for path in (tmp_path / "results").rglob("*"):
+        assert "hunter2" not in path.name
+        assert not path.is_file() or b"hunter2" not in path.read_bytes()
+    assert "hunter2" not in done.stopped[0]

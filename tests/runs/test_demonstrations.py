@@ -101,7 +101,7 @@ def test_too_few_is_a_reason_not_fewer(cases, shown):
 def test_cases_without_task_or_reference_show_nothing(make_set):
     some = mb.load_cases(make_set(4, Task=""))
     with pytest.raises(Refused, match="a case without a task has 0 other cases"):
-        Demonstrations(some, 1).draw(some["1"], 0)
+        Demonstrations(some, some, 1).draw(some["1"], 0)
 
 
 def test_another_pool_is_another_run(cases, shown):

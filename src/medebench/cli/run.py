@@ -51,6 +51,7 @@ def run(
                 "table": None if done.report is None else done.report.table.to_json(),
                 "failed": done.failed,
                 "skipped": list(done.skipped),
+                "stopped": list(done.stopped),
             }
         )
     else:
@@ -60,7 +61,9 @@ def run(
         say(f"runs: {loaded.out / 'runs'}")
         for line in done.skipped:
             say(f"left out: {line}")
+        for line in done.stopped:
+            say(f"not finished: {line}")
         if done.failed:
             say(f"{done.failed} outputs failed; their reasons are in the ledgers and the report")
-    if done.failed:
+    if done.failed or done.stopped:
         raise typer.Exit(1)

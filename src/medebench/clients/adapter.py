@@ -33,7 +33,10 @@ _SIGNS = {
     "temperature": ("temperature",),
     "seed": ("seed",),
     "token_limit": ("max_tokens", "max_completion_tokens"),
+    "aspect_ratio": ("aspect_ratio", "aspectratio", "aspect ratio"),
 }
+#: What Google has these in: a server may know nothing of the whole.
+_WHOLE = {"aspect_ratio": "image_config", "image_size": "image_config"}
 _NOT_KNOWN = (
     "support",
     "unrecogni",
@@ -42,6 +45,7 @@ _NOT_KNOWN = (
     "not permitted",
     "not allowed",
     "unexpected",
+    "not enabled",
 )
 
 
@@ -134,8 +138,11 @@ class Adapter(ABC):
         first: Fault | None = None
         started = time.monotonic()
         while True:
-            left_out = self._left_out | ({on_trial} if on_trial else set())
-            send = frozenset(_wanted(ask) - left_out)
+            send = frozenset(
+                name
+                for name in _wanted(ask)
+                if name != on_trial and self._left_out.isdisjoint({name, _mark(ask, name)})
+            )
             try:
                 reply = await asyncio.wait_for(self._send(sdk, ask, send), timeout)
                 fault = None
@@ -145,16 +152,16 @@ class Adapter(ABC):
             # and with it the key, does not hang on to ours.
             if fault is None:
                 if on_trial:
-                    self._left_out.add(on_trial)
+                    self._left_out.add(_mark(ask, on_trial))
                 return self._answer(ask, reply, send, time.monotonic() - started)
             fault = Fault(fault.kind, shown(self.scrub(fault.text)), fault.status, fault.wait)
             if on_trial or fault.status not in (400, 422):
                 raise first or fault
             if (blamed := _blamed(fault.text, send)) is not None:
-                self._left_out.add(blamed)
-            elif "schema" in send:
-                # The server does not say what it dislikes: see whether it is the schema.
-                on_trial, first = "schema", fault
+                self._left_out.add(_mark(ask, blamed))
+            elif (doubted := _doubted(fault.text, send)) is not None:
+                # The server does not say what it dislikes: see whether it is this.
+                on_trial, first = doubted, fault
             else:
                 raise fault
 
@@ -222,6 +229,11 @@ def _wanted(ask: Ask) -> set[str]:
     return wanted | set(ask.picture or ()) | {"token_limit"}
 
 
+def _mark(ask: Ask, name: str) -> str:
+    """Under which a parameter is remembered: a server may know other values of a picture's."""
+    return f"{name}={ask.picture[name]}" if ask.picture and name in ask.picture else name
+
+
 def _whole(text: str) -> str:
     """JSON escapes can spell half a character, which no file or database takes."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -230,14 +242,26 @@ def _whole(text: str) -> str:
 def _blamed(text: str, send: frozenset[str]) -> str | None:
     """The parameter the server names as the one it does not know."""
     text = text.lower()
-    for name in sorted(send - {"schema"}):
-        signs = _SIGNS.get(name)
-        named = any(sign in text for sign in signs) if signs else _names(text, name)
-        if named and any(word in text for word in _NOT_KNOWN):
-            return name
-    if "schema" in send and any(sign in text for sign in _SIGNS["schema"]):
-        return "schema"
-    return None
+    if any(word in text for word in _NOT_KNOWN):
+        for name in sorted(send - {"schema"}):
+            if _is_named(text, name):
+                return name
+        for name in sorted(send & set(_WHOLE)):
+            if _names(text, _WHOLE[name]):
+                return name
+    return "schema" if "schema" in send and _is_named(text, "schema") else None
+
+
+def _doubted(text: str, send: frozenset[str]) -> str | None:
+    """What may be at fault: one that was not the user's wish and is spoken of, or the schema."""
+    if "aspect_ratio" in send and _is_named(text.lower(), "aspect_ratio"):
+        return "aspect_ratio"
+    return "schema" if "schema" in send else None
+
+
+def _is_named(text: str, name: str) -> bool:
+    signs = _SIGNS.get(name)
+    return any(sign in text for sign in signs) if signs else _names(text, name)
 
 
 def _names(text: str, name: str) -> bool:

@@ -1,4 +1,7 @@
-"""Money: no call is sent that could exceed what the user allowed."""
+"""Money: no call is sent that, as far as it can be estimated, could exceed what was allowed.
+
+Where a server counts more than was estimated, the calls in flight may; after that none is sent.
+"""
 
 from __future__ import annotations
 

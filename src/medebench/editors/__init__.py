@@ -123,11 +123,17 @@ def find_editor(call: str, given: dict[str, Any] | None = None) -> Chosen:
     except Exception as error:
         raise InputError(f"editor '{name}': {type(error).__name__}: {error}") from error
     dumped = checked.model_dump(mode="json")
-    how: frozenset[str] = getattr(model, "how", frozenset())
+    aside: frozenset[str] = getattr(model, "how", frozenset())
+    kept = {name: value for name, value in dumped.items() if name not in aside}
+    how = {name: value for name, value in dumped.items() if name in aside}
+    # One around another editor says what is written of that one.
+    if callable(tell := getattr(editor, "written_inner", None)):
+        inner, how["inner"] = tell()
+        kept |= inner
     return Chosen(
         name=name.rpartition(":")[2] if ".py:" in name else name,
-        settings={name: value for name, value in dumped.items() if name not in how},
-        how={name: value for name, value in dumped.items() if name in how},
+        settings=kept,
+        how=how,
         origin=EDITORS.origin(name),
         editor=editor,
         control=bool(getattr(kind, "control", False)),

@@ -5,25 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from medebench.cases import CaseSet, load_cases
 from medebench.cases.split import split
 from medebench.editors import Chosen, find_editor
-from medebench.errors import InputError, NotReadyError
+from medebench.errors import InputError, MedebenchError, NotReadyError
 from medebench.grounding import Thresholds
 from medebench.judge import Judge, ModelJudge, find_judge
 from medebench.metrics import Metric, find_metrics
 from medebench.plan.model import AdoptEntry, EditorEntry, Plan
-from medebench.plan.sweeping import choose, direction, find_sweep
+from medebench.plan.sweeping import choose, direction, find_sweep, in_words
 from medebench.progress import Progress, silent
 from medebench.report import Report, build_report
-from medebench.runs import Run, adopt, edit, ground, score
+from medebench.runs import Run, adopt, edit, ground, open_run, score
 from medebench.runs.adopting import match_files
+from medebench.runs.editing import NotAllTriedError
 from medebench.runs.judging import JudgeLimits
-from medebench.runs.run import Tuned
+from medebench.runs.run import INFO, Tuned
 from medebench.settings import read_settings, split_name
 
 Bar = Callable[[str], AbstractContextManager[Progress]]
@@ -37,6 +38,8 @@ class Done:
     failed: int
     #: Optional editors that are not ready here, and why.
     skipped: tuple[str, ...] = ()
+    #: What could not be finished now (no money, no connection), a line each.
+    stopped: tuple[str, ...] = ()
 
 
 def _no_bar(title: str) -> AbstractContextManager[Progress]:
@@ -83,15 +86,20 @@ class _Job:
     workers: int | None
     retry_failed: bool
     bar: Bar
+    #: What could not be finished now, in a line each; the rest of the plan is done nevertheless.
+    stopped: list[str] = field(default_factory=list)
 
     def run(self) -> Done:
         model = self.plan.model
         names = self._names()
-        runs = [self._edited(one, name) for one, name in zip(self.editors, names, strict=False)]
+        edited = [self._edited(one, name) for one, name in zip(self.editors, names, strict=False)]
+        runs = [run for run in edited if run is not None and _has_outputs(run)]
         runs += [
             self._adopted(one, name)
-            for one, name in zip(model.adopt, names[len(runs) :], strict=True)
+            for one, name in zip(model.adopt, names[len(edited) :], strict=True)
         ]
+        if not runs:
+            raise MedebenchError("\n".join(self.stopped))
         self._score("scoring", runs, self.metrics, self.judge)
         if self.thresholds is not None:
             with self.bar("grounding") as progress:
@@ -108,7 +116,7 @@ class _Job:
                     workers=self.workers,
                     progress=progress,
                 )
-        return Done(runs, report, sum(map(_failed, runs)), self.skipped)
+        return Done(runs, report, sum(map(_failed, runs)), self.skipped, tuple(self.stopped))
 
     def _names(self) -> list[str]:
         names = [_run_name(one.entry, one.chosen[0]) for one in self.editors]
@@ -117,30 +125,42 @@ class _Job:
             raise InputError(f"two runs are called '{twice[0]}'; give one a 'name'")
         return names
 
-    def _edited(self, one: _Ready, name: str) -> Run:
+    def _edited(self, one: _Ready, name: str) -> Run | None:
         model, entry = self.plan.model, one.entry
         seed = model.seed if entry.seed is None else entry.seed
-        tuned = self._tuned(one, name, seed) if one.combinations else None
-        with self.bar(f"editing with {name}") as progress:
-            return edit(
-                self.cases,
-                one.chosen[tuned.best if tuned else 0],
-                self.plan.out / "runs" / name,
-                seed=seed,
-                outputs=entry.outputs or model.outputs,
-                tuned=tuned,
-                progress=progress,
-                **self._how(),
-            )
+        folder = self.plan.out / "runs" / name
+        try:
+            tuned = self._tuned(one, name, seed) if one.combinations else None
+            _check_choice(folder, tuned)
+            with self.bar(f"editing with {name}") as progress:
+                return edit(
+                    self.cases,
+                    one.chosen[tuned.best if tuned else 0],
+                    folder,
+                    seed=seed,
+                    outputs=entry.outputs or model.outputs,
+                    tuned=tuned,
+                    progress=progress,
+                    **self._how(),
+                )
+        except NotAllTriedError as error:
+            self.stopped.append(str(error))
+            return open_run(folder) if (folder / INFO).exists() else None
 
     def _tuned(self, one: _Ready, name: str, seed: int) -> Tuned:
         """Every setting on the other cases, scored as far as the choice needs it."""
         assert self.plan.model.choose is not None
         metric = self.plan.model.choose.metric
         with self.bar(f"trying settings of {name}") as progress:
-            folder = self.plan.out / "sweeps" / name
             sweep = edit(
-                self.others, one.chosen, folder, seed=seed, progress=progress, **self._how()
+                self.others,
+                one.chosen,
+                self.plan.out / "sweeps" / name,
+                seed=seed,
+                # Demonstrations from the reported cases would have a say in the choice.
+                pool=self.others,
+                progress=progress,
+                **self._how(),
             )
         needed = [each for each in self.metrics if each.name == metric]
         self._score(f"scoring settings of {name}", [sweep], needed, None if needed else self.judge)
@@ -215,9 +235,10 @@ def _ready(plan: Plan) -> tuple[list[_Ready], tuple[str, ...]]:
     skipped: list[str] = []
     for entry in plan.model.editors:
         call = _local(plan, entry.editor)
-        one = _Ready(entry, [find_editor(call, entry.settings)], [])
         if entry.sweep:
             one = _Ready(entry, *find_sweep(call, entry.settings, entry.sweep))
+        else:
+            one = _Ready(entry, [find_editor(call, entry.settings)], [])
         found = list(dict.fromkeys(lack for each in one.chosen for lack in each.lacks()))
         if not found:
             editors.append(one)
@@ -235,7 +256,30 @@ def _local(plan: Plan, call: str) -> str:
 def _run_name(entry: EditorEntry, chosen: Chosen) -> str:
     if entry.name is not None:
         return entry.name
+    if "://" in entry.editor:
+        # An address may hold a password or a key, and names are shown everywhere.
+        return chosen.name
     return re.sub(r"[^\w.=,-]+", "-", entry.editor.rpartition("/")[2]).strip("-.") or chosen.name
+
+
+def _check_choice(folder: Path, tuned: Tuned | None) -> None:
+    """A run that was made with what an earlier sweep chose is not continued with another choice."""
+    if tuned is None or not (folder / INFO).exists():
+        return
+    before = open_run(folder).info.tuned
+    if before is None:
+        return
+    old, new = before.tried[before.best].settings, tuned.tried[tuned.best].settings
+    if old != new:
+        raise InputError(
+            f"{folder}: was made with {in_words(old)}, and the sweep now chooses {in_words(new)}; "
+            "remove that folder to have it made anew"
+        )
+
+
+def _has_outputs(run: Run) -> bool:
+    with run.ledger() as ledger:
+        return bool(ledger.outputs())
 
 
 def _failed(run: Run) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +15,8 @@ from medebench.runs.run import Run, Tried, Tuned
 
 #: More than this is a mistake in the plan rather than a wish.
 MOST = 100
+#: A setting takes part if it has so many scores, as a share of the best covered one's.
+COVERAGE = 0.9
 
 
 def find_sweep(
@@ -57,31 +58,44 @@ def direction(name: str, metrics: list[Metric], judge: Judge | ModelJudge | None
 
 
 def choose(run: Run, metric: str, higher: bool, combinations: list[dict[str, Any]]) -> Tuned:
-    """The setting k of a scored sweep with the best mean over the cases that all have."""
-    values: dict[int, dict[str, float]] = defaultdict(dict)
+    """The setting k of a scored sweep with the best mean.
+
+    A setting that fails often must not win by the cases it gets through: those with far fewer
+    scores than the best covered one are out, and the others are compared on the same cases.
+    """
+    values: dict[int, dict[str, float]] = {k: {} for k in range(len(combinations))}
     sources: dict[str, str] = {}
     for row in run.frame().filter(metric=metric).iter_rows(named=True):
         sources[row["case"]] = row["source"]
         if row["value"] is not None:
             values[row["k"]][row["case"]] = row["value"]
-    if not values:
-        raise MedebenchError(
-            f"{run.path}: no output has a {metric}; look at the reasons with "
-            f"`medebench export {run.path}`"
-        )
-    # A setting that failed altogether is out; the others are compared on the same cases.
-    common = sorted(set.intersection(*(set(one) for one in values.values())))
+    most = max(len(one) for one in values.values())
+    competing = [k for k, one in values.items() if most and len(one) >= COVERAGE * most]
+    common = sorted(set.intersection(*(set(values[k]) for k in competing))) if competing else []
     if not common:
-        raise MedebenchError(f"{run.path}: no case has a {metric} under every setting")
+        raise MedebenchError(
+            f"{run.path}: no case has a {metric} under every setting that works; look at the "
+            f"reasons with `medebench export {run.path}`"
+        )
     tried = []
     for k, settings in enumerate(combinations):
-        if k not in values:
-            tried.append(Tried(settings=settings, mean=None, cases=0))
-            continue
-        own = [values[k][case] for case in common]
-        interval = cluster_interval(own, [sources[case] for case in common])
-        mean = sum(own) / len(own)
-        tried.append(Tried(settings=settings, mean=mean, interval=interval, cases=len(common)))
+        one = Tried(settings=settings, scored=len(values[k]), asked=len(sources))
+        if k in competing:
+            own = [values[k][case] for case in common]
+            interval = cluster_interval(own, [sources[case] for case in common])
+            one = one.model_copy(update={"mean": sum(own) / len(own), "interval": interval})
+        tried.append(one)
     sign = 1 if higher else -1
-    best = max((k for k in values), key=lambda k: (sign * (tried[k].mean or 0.0), -k))
-    return Tuned(metric=metric, higher_is_better=higher, sweep=run.name, tried=tried, best=best)
+    best = max(competing, key=lambda k: (sign * (tried[k].mean or 0.0), -k))
+    return Tuned(
+        metric=metric,
+        higher_is_better=higher,
+        sweep=run.name,
+        tried=tried,
+        cases=len(common),
+        best=best,
+    )
+
+
+def in_words(settings: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in settings.items())

@@ -16,6 +16,7 @@ class TriedSetting:
     settings: str
     mean: str
     interval: str
+    scored: str
     chosen: bool
 
 
@@ -51,6 +52,7 @@ def _tuned(entry: Entry) -> TunedRun | None:
             f"{score.text(one.interval[0])} to {score.text(one.interval[1])}"
             if one.interval
             else "–",
+            f"{one.scored} of {one.asked}",
             number == tuned.best,
         )
         for number, one in enumerate(tuned.tried)

@@ -6,22 +6,23 @@ import random
 from collections import defaultdict
 from functools import cached_property
 
-from medebench.cases import Case, CaseSet, OpenCase, load_cases, open_case
+from medebench.cases import Case, CaseSet, OpenCase, open_case
 from medebench.cases.audit.kin import kin
 from medebench.editors import Refused
 
 
 class Demonstrations:
-    """Draws `count` cases for a case out of all of its set, by seed.
+    """Draws `count` cases of `pool` for one of `cases`, by seed.
 
     No two of them are kin either: a demonstration shown twice shows nothing new.
     """
 
-    def __init__(self, cases: CaseSet, count: int, workers: int | None = None) -> None:
+    def __init__(
+        self, pool: CaseSet, cases: CaseSet, count: int, workers: int | None = None
+    ) -> None:
         self.count = count
         self._workers = workers
-        # A run of a few cases learns from all of the set.
-        self._pool = load_cases(cases.source) if cases.source else cases
+        self._pool, self._cases = pool, cases
 
     @property
     def fingerprint(self) -> str:
@@ -29,7 +30,8 @@ class Demonstrations:
 
     @cached_property
     def _kin(self) -> dict[str, int]:
-        return kin(self._pool, self._workers)
+        every = {case.id: case for case in (*self._pool, *self._cases)}
+        return kin(every.values(), self._workers)
 
     @cached_property
     def _by_task(self) -> dict[tuple[str, str], list[Case]]:
@@ -45,7 +47,7 @@ class Demonstrations:
 
     def draw(self, case: Case, seed: int) -> tuple[OpenCase, ...]:
         """`count` opened cases, or a refusal where the task has not so many."""
-        taken = {self._kin.get(case.id, -1)}
+        taken = {self._kin[case.id]}
         others = [one for one in self._by_task.get(_task(case), []) if one.id != case.id]
         random.Random(seed).shuffle(others)
         chosen: list[Case] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,8 +25,8 @@ from medebench.runs.run import (
     RunInfo,
     Tuned,
     create_or_continue,
-    open_run,
     require_free,
+    same_run,
 )
 
 
@@ -46,6 +47,7 @@ def edit(
     seed: int = 0,
     outputs: int = 1,
     tuned: Tuned | None = None,
+    pool: CaseSet | None = None,
     workers: int | None = None,
     retry_failed: bool = False,
     progress: Progress = silent,
@@ -54,12 +56,21 @@ def edit(
 
     `outputs` is how many pictures to make per case, each with a seed of its own. Several editors
     of one name are a sweep: each makes one output k of every case, all from the same seed; `tuned`
-    says how the settings were found by one.
+    says how the settings were found by one. Demonstrations, for editors that want them, come from
+    `pool`: all of the set, unless another is given.
     """
-    job = _job(cases, editor, settings, seed, outputs, workers)
+    job = _job(cases, editor, settings, seed, outputs, pool, workers)
     job.info.tuned = tuned
-    if not (Path(out).expanduser() / INFO).exists():
-        require_free(Path(out).expanduser())
+    try:
+        return _run(job, Path(out).expanduser(), workers, retry_failed, progress)
+    finally:
+        for one in job.passes:
+            one.chosen.close()
+
+
+def _run(job: _Job, out: Path, workers: int | None, retry_failed: bool, progress: Progress) -> Run:
+    if not (out / INFO).exists():
+        require_free(out)
         # An editor that does not load leaves no run behind.
         _load(job.passes)
     run = create_or_continue(out, job.info)
@@ -70,11 +81,15 @@ def edit(
         total = len(job.cases) * len(job.passes)
         finished = total - sum(map(len, pending))
         progress(finished, total)
-        _load([one for one, work in zip(job.passes, pending, strict=True) if work])
+        last: Chosen | None = None
         for one, work in zip(job.passes, pending, strict=True):
             if not work:
                 continue
-            one.chosen.prepare()  # one that shares nothing was let go meanwhile
+            if last is not None:
+                one.chosen.share(last)
+                last.close()
+            last = one.chosen
+            last.prepare()
             maker = job.maker(run, one)
             results = maker.make(work, workers)
             try:
@@ -89,7 +104,6 @@ def edit(
                         )
             finally:
                 results.close()
-                one.chosen.close()
             not_tried += maker.not_tried
     if not_tried:
         why, _ = not_tried.most_common(1)[0]
@@ -111,12 +125,12 @@ def estimate_editing(
     retry_failed: bool = False,
 ) -> Plan:
     """Calls, tokens and money that `edit` would take; no call is made, nothing is written."""
-    job = _job(cases, editor, settings, seed, outputs, workers)
+    job = _job(cases, editor, settings, seed, outputs, None, workers)
     path = Path(out).expanduser()
     run = Run(path.absolute(), job.info)
     known: dict[tuple[str, int], OutputRow] = {}
     if (path / INFO).exists():
-        run = open_run(path)
+        run = same_run(path, job.info)
         with run.ledger() as ledger:
             known = ledger.outputs()
     plans = []
@@ -139,13 +153,12 @@ class _Pass:
 
 
 def _load(passes: Sequence[_Pass]) -> None:
-    """Every editor once, so that wrong settings show; what several can share stays loaded."""
-    last: Chosen | None = None
-    for one in passes:
-        if last is not None and not one.chosen.share(last):
-            last.close()
+    """The first editor, and all that can share what it has loaded, so that wrong settings show."""
+    passes[0].chosen.prepare()
+    for before, one in itertools.pairwise(passes):
+        if not one.chosen.share(before.chosen):
+            return
         one.chosen.prepare()
-        last = one.chosen
 
 
 @dataclass(frozen=True)
@@ -168,6 +181,7 @@ def _job(
     settings: dict[str, Any] | None,
     seed: int,
     outputs: int,
+    pool: CaseSet | None,
     workers: int | None,
 ) -> _Job:
     if isinstance(editor, str):
@@ -178,7 +192,7 @@ def _job(
         raise InputError("outputs: at least one per case")
     for one in chosen:
         one.require_ready()
-    shown = _demonstrations(found, chosen, workers)
+    shown = _demonstrations(found, pool, chosen, workers)
     common, differing = _apart([one.settings for one in chosen])
     origins = [one.origin for one in chosen] + [one.identity() for one in chosen]
     origins += [f"demonstrations of {shown.fingerprint[:12]}"] if shown else []
@@ -204,12 +218,16 @@ def _job(
 
 
 def _demonstrations(
-    cases: CaseSet, chosen: Sequence[Chosen], workers: int | None
+    cases: CaseSet, pool: CaseSet | None, chosen: Sequence[Chosen], workers: int | None
 ) -> Demonstrations | None:
     counts = {int(getattr(one.editor, "demonstrations", 0)) for one in chosen} - {0}
     if len(counts) > 1:
         raise InputError("demonstrations: one number for a sweep; make a run for each number")
-    return Demonstrations(cases, counts.pop(), workers) if counts else None
+    if not counts:
+        return None
+    # A run of a few cases learns from all of its set.
+    pool = pool or load_cases(cases.source or cases)
+    return Demonstrations(pool, cases, counts.pop(), workers)
 
 
 def _apart(given: list[dict[str, Any]]) -> tuple[dict[str, Any], list[dict[str, Any]]]:

@@ -157,6 +157,7 @@ class Maker:
                 write_map(path, looked)
             for path, data in files.items():
                 write_bytes(path, data)
+            self._drop_attempts(case_id, k, len(result.attempts))
         except OSError as error:
             full = error.errno in (errno.ENOSPC, errno.EDQUOT)
             reason = "the disk is full" if full else f"could not be written ({error.strerror})"
@@ -164,6 +165,12 @@ class Maker:
         # Tells `ground` that the map beside the picture is this picture's.
         told: dict[str, Any] = {"attention": {}} if looked is not None else {}
         return row(sha256(next(iter(files.values()))), None, told | result.detail)
+
+    def _drop_attempts(self, case_id: str, k: int, number: int) -> None:
+        """Those of an earlier try that was longer."""
+        while (path := self._run.attempt_path(case_id, k, number)).exists():
+            path.unlink()
+            number += 1
 
     def _request(self, opened: OpenCase, k: int) -> Request:
         seed = self._seed(opened.case, k)

@@ -45,13 +45,15 @@ class CasesInfo(BaseModel):
 
 
 class Tried(BaseModel):
-    """One setting of a sweep: the mean of the chosen metric with its 95 % interval."""
+    """One setting of a sweep, with the mean of the score that decides."""
 
     settings: dict[str, Any]
-    mean: float | None
+    #: How many of the outputs that were asked for have a score.
+    scored: int
+    asked: int
+    #: None for a setting that failed too often to take part.
+    mean: float | None = None
     interval: tuple[float, float] | None = None
-    #: Cases of the mean; every setting is judged on the same ones.
-    cases: int
 
 
 class Tuned(BaseModel):
@@ -61,12 +63,9 @@ class Tuned(BaseModel):
     higher_is_better: bool
     sweep: str
     tried: list[Tried]
+    #: Cases over which the settings were compared.
+    cases: int
     best: int
-
-    @property
-    def cases(self) -> int:
-        """On how many cases the settings were compared."""
-        return self.tried[self.best].cases
 
 
 class RunInfo(BaseModel):
@@ -263,14 +262,22 @@ def _create(path: Path, info: RunInfo) -> Run:
     return Run(path, info)
 
 
-def _continue(path: Path, info: RunInfo) -> Run:
+def same_run(path: Path, info: RunInfo) -> Run:
+    """The run in `path`, if it is the one of `info`."""
     run = open_run(path)
     if difference := run.info.differs(info):
         raise InputError(
             f"{path}: holds another run ({difference}); choose another --out or remove it"
         )
-    if run.info.outputs_per_case < info.outputs_per_case:
-        run.info.outputs_per_case = info.outputs_per_case
+    return run
+
+
+def _continue(path: Path, info: RunInfo) -> Run:
+    run = same_run(path, info)
+    most = max(run.info.outputs_per_case, info.outputs_per_case)
+    news = {"outputs_per_case": most, "tuned": info.tuned}
+    if news != {name: getattr(run.info, name) for name in news}:
+        run.info = run.info.model_copy(update=news)
         write_json(path / INFO, json.loads(run.info.model_dump_json()))
     return run
 

@@ -25,13 +25,19 @@ from medebench.clients import (
 from medebench.clients.endpoint import find_endpoint
 from medebench.clients.find import image_client_problems
 from medebench.editors.api.answers import Looker, facts, refusal
+from medebench.editors.api.line import Line
 from medebench.editors.api.padding import Padding
 from medebench.editors.api.settings import PLACE, ApiSettings
-from medebench.editors.base import Edit, NotTried, Refused, Request
+from medebench.editors.base import Edit, NotTried, Refused, Request, case_seed
 from medebench.editors.fitting import fit_answer
 from medebench.editors.showing import shown_facts, shown_text
 from medebench.errors import InputError
 from medebench.settings import Settings as AnySettings
+
+#: Editors that differ in none of these can share a Caller.
+CALLED_BY = ("model", "base_url", "max_cost", "timeout", "deadline", "at_once", "fresh")
+#: Numbers of repeated questions from here on stand for seeds.
+SEEDS = 2**20
 
 
 @dataclass(frozen=True)
@@ -64,7 +70,7 @@ class ApiEditor(ABC):
         self.at_once: int = settings.at_once
         self.demonstrations: int = settings.demonstrations
         self._lock = Lock()
-        self._caller: Caller | None = None
+        self._line: Line | None = None
 
     @abstractmethod
     def wish(self, request: Request) -> Wish:
@@ -83,11 +89,27 @@ class ApiEditor(ABC):
         """What is wrong with key, price or address ends the command, not each case alone."""
         self._open()
 
+    def share(self, other: object) -> bool:
+        """Ask through the Caller of `other`, and so from the same money, if it would be alike."""
+        if not isinstance(other, ApiEditor) or type(other) is not type(self):
+            return False
+        if any(getattr(self.settings, n) != getattr(other.settings, n) for n in CALLED_BY):
+            return False
+        line = other._line
+        if line is None or (line is not self._line and not line.join()):
+            return False
+        if line is not self._line:
+            self.close()
+            with self._lock:
+                self._line = line
+        return True
+
     def close(self) -> None:
+        """What is shared stays open until all have closed it."""
         with self._lock:
-            caller, self._caller = self._caller, None
-        if caller is not None:
-            caller.close()
+            line, self._line = self._line, None
+        if line is not None:
+            line.leave()
 
     def estimate(self, requests: Iterable[Request]) -> Plan:
         """Calls, tokens and money without any call; second tries are not known yet."""
@@ -111,7 +133,7 @@ class ApiEditor(ABC):
         for _ in range(self.settings.tries):
             result = caller.ask_one(ask, looker.is_good)
             if isinstance(result, Failure):
-                raise _unanswered(result, answers)
+                raise _unanswered(result, answers, looker)
             answers.append(result)
             if result.finish == "refusal":
                 raise Refused(refusal(result), facts(answers))
@@ -147,7 +169,7 @@ class ApiEditor(ABC):
             (text, *images),
             temperature=wish.temperature,
             max_tokens=self.words[1],
-            repeat=request.k,
+            repeat=_repeat(request),
             likely_tokens=self.words[0],
             picture=wish.settings,
         )
@@ -157,24 +179,41 @@ class ApiEditor(ABC):
 
     def _open(self) -> Caller:
         with self._lock:
-            if self._caller is None:
-                one = self.settings
-                self._caller = Caller(
-                    find_image_client(f"{self.kind}:{one.model}", one.base_url),
-                    limits=Limits(
-                        timeout=one.timeout,
-                        deadline=one.deadline,
-                        start=one.at_once,
-                        most=one.at_once,
-                    ),
-                    cache=AnswerCache(),
-                    max_cost=one.max_cost,
-                    fresh=one.fresh,
-                )
-            return self._caller
+            if self._line is None:
+                self._line = Line(self._new_caller())
+            return self._line.caller
+
+    def _new_caller(self) -> Caller:
+        one = self.settings
+        return Caller(
+            find_image_client(f"{self.kind}:{one.model}", one.base_url),
+            limits=Limits(
+                timeout=one.timeout, deadline=one.deadline, start=one.at_once, most=one.at_once
+            ),
+            cache=AnswerCache(),
+            max_cost=one.max_cost,
+            fresh=one.fresh,
+        )
 
 
-def _unanswered(failure: Failure, answers: list[Answer]) -> NotTried | Refused:
+def _repeat(request: Request) -> int:
+    """What tells answers to the same question apart, since the vendors take no seed.
+
+    It follows the seed alone, as if they did: k for the seeds of a run with seed 0, and 0 for all
+    settings of such a sweep, which have the seed of k = 0; any other seed has a number of its own.
+    """
+    for k in (request.k, 0):
+        if request.seed == case_seed(0, request.case.case.id, k):
+            return k
+    return SEEDS + request.seed
+
+
+def _unanswered(failure: Failure, answers: list[Answer], looker: Looker) -> NotTried | Refused:
     if failure.kind in NOT_ASKED:
-        return NotTried(failure.reason)
+        if all(answer.cached for answer in answers):
+            return NotTried(failure.reason)
+        # Answers without a picture are not kept: the next run would pay for them once more, and
+        # this one would have booked nothing.
+        said = looker.complaint(answers[-1])
+        return Refused(f"{said}; not asked again: {failure.reason}", facts(answers))
     return Refused(f"the model could not be asked: {failure.reason}", facts(answers))

@@ -40,7 +40,9 @@ class ApiSettings(Settings):
     tries: int = Field(
         2, ge=1, le=10, description="how often to ask before an answer without a picture counts"
     )
-    max_cost: float | None = Field(None, ge=0, description="US dollars this may take at most")
+    max_cost: float | None = Field(
+        None, ge=0, description="US dollars for the run; no call is sent that could exceed it"
+    )
     timeout: float = Field(300.0, gt=0, description="seconds for one call")
     deadline: float | None = Field(None, gt=0, description="seconds for all calls together")
     at_once: int = Field(8, ge=1, le=64, description="calls under way at the same time, at most")
@@ -77,6 +79,9 @@ class GeminiSettings(ApiSettings):
     )
     resolution: Literal["512", "1K", "2K", "4K"] | None = Field(
         None, description="of the picture that is drawn; none: the model's own"
+    )
+    aspect_ratio: Literal["auto", "none"] = Field(
+        "auto", description="auto: the nearest it draws in, padded to that; none: the model's own"
     )
 
 

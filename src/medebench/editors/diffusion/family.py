@@ -38,6 +38,8 @@ class DiffusionEditor:
     argument: ClassVar[str] = "model"
     #: What the pipeline's call must take.
     accept: ClassVar[tuple[str, ...]] = ("prompt", "image")
+    #: What lives and goes with the loaded pipeline.
+    held: ClassVar[tuple[str, ...]] = ("_loaded", "_looking")
     needs: ClassVar[str] = "weights; a GPU for all but small models"
     #: A call to copy.
     example: ClassVar[str] = "diffusers:black-forest-labs/FLUX.1-Kontext-dev,steps=28"
@@ -87,15 +89,19 @@ class DiffusionEditor:
         given = self.settings.model_dump()
         if any(given[name] != getattr(other.settings, name) for name in given if name in LOADED_BY):
             return False
+        self._forget()
         self._loaded, self._lock = other._loaded, other._lock
         return True
 
     def close(self) -> None:
         """Give the memory back; the next edit loads again."""
         with self._lock:
-            for name in ("_loaded", "_looking"):
-                self.__dict__.pop(name, None)
+            self._forget()
         device.release_memory()
+
+    def _forget(self) -> None:
+        for name in self.held:
+            self.__dict__.pop(name, None)
 
     def edit(self, request: Request) -> Edit:
         (made,) = self.edit_batch([request])

@@ -36,10 +36,12 @@ from medebench.settings import Settings as AnySettings
 TOKEN = "MEDEBENCH_HTTP_TOKEN"
 #: A server that asks for a longer wait is not waited for.
 LONGEST_WAIT = 180.0
-#: After so many cases in a row that failed for such a reason, the rest is not tried.
-HOPELESS = {"connection": 3, "busy": 3, "denied": 3, "missing": 3}
 #: Not the case's fault: nothing is written about it.
-_NOT_THE_CASE = {"connection", "busy"}
+NOT_THE_CASE = {"connection", "busy", "denied", "missing", "quota"}
+#: After so many cases in a row that failed for such a reason, the rest is not tried.
+HOPELESS = 3
+#: What of an answer can reach the ledger.
+_KEPT = ("name", "identity", "refused", "detail")
 _LIKE = "expected something like http://gpu-box:8000/edit"
 
 
@@ -125,7 +127,7 @@ class HttpEditor:
             return self._made(answer, request)
         text = one_line(shown(self._scrub(failed.text)))
         self._note(failed.kind, text)
-        raise NotTried(text) if failed.kind in _NOT_THE_CASE else Refused(text)
+        raise NotTried(text) if failed.kind in NOT_THE_CASE else Refused(text)
 
     def _ask(self, body: dict[str, Any]) -> Answer:
         attempts, closing = self.settings.attempts, self._closing
@@ -166,7 +168,7 @@ class HttpEditor:
         with self._lock:
             before, count = self._in_a_row
             self._in_a_row = (kind, count + 1 if kind == before else 1)
-            if self._in_a_row[1] >= HOPELESS.get(kind, 1_000_000):
+            if kind in NOT_THE_CASE and self._in_a_row[1] >= HOPELESS:
                 self._stopped = text
 
     def _made(self, answer: Answer, request: Request) -> Edit:
@@ -176,12 +178,21 @@ class HttpEditor:
         if said is None:
             start = self._scrub(answer.data[:80].decode("utf-8", "replace"))
             raise Refused(one_line(f"the server's answer is neither JSON nor a picture: {start!r}"))
+        said |= {name: self._clean(said[name]) for name in _KEPT if name in said}
         known = {name: said[name] for name in ("name", "identity") if _is_text(said.get(name))}
         more = {"worker": {name: _kept(text) for name, text in known.items()}} if known else {}
         refuse_if_told(said, more)
         if str(said.get("id", request.case.case.id)) != request.case.case.id:
             raise Refused("the server's answer is for another case")
         return made(decode(_picture(said.get("image"))), request, said, more)
+
+    def _clean(self, said: Any) -> Any:
+        """A server may tell what it was called with, key and all."""
+        if isinstance(said, dict):
+            return {self._scrub(name): self._clean(one) for name, one in said.items()}
+        if isinstance(said, list):
+            return [self._clean(one) for one in said]
+        return self._scrub(said) if isinstance(said, str) else said
 
 
 def _endpoint(url: str) -> Endpoint:

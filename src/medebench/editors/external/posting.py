@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -32,10 +33,11 @@ class Poster:
 
         _hide_queries()
         self._url, self._timeout = endpoint.url, timeout
+        self._room = threading.Semaphore(at_once)
         self._client = httpx.Client(
             headers={**headers, "Accept": "image/*, application/json"},
             params=endpoint.parameters() or None,
-            timeout=httpx.Timeout(timeout, connect=min(_CONNECT, timeout)),
+            timeout=httpx.Timeout(timeout, connect=min(_CONNECT, timeout), pool=None),
             limits=httpx.Limits(max_connections=at_once, max_keepalive_connections=at_once),
             # The token would go along.
             follow_redirects=False,
@@ -48,7 +50,9 @@ class Poster:
         import httpx
 
         try:
-            return self._post(body)
+            # Time spent waiting for others is not the server's.
+            with self._room:
+                return self._post(body)
         except Fault:
             raise
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:

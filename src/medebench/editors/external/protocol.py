@@ -26,8 +26,6 @@ def describe(request: Request, instruction: str, settings: Mapping[str, Any]) ->
         "k": request.k,
         "seed": request.seed,
         "instruction": instruction,
-        "organ": case.organ,
-        "task": case.task,
         "range": request.case.data_range,
         "settings": dict(settings),
     }

@@ -51,6 +51,7 @@ class Imagic(DiffusionEditor):
     summary: ClassVar[str] = "Imagic with the paper's settings: learns each picture before it edits"
     Settings: ClassVar[type[AnySettings]] = ImagicSettings
     accept: ClassVar[tuple[str, ...]] = ("prompt", "prompt_embeds")
+    held: ClassVar[tuple[str, ...]] = (*DiffusionEditor.held, "_parts")
     needs: ClassVar[str] = "weights; a GPU of 24 GB, minutes a case"
     example: ClassVar[str] = "imagic:alpha=1.35,guidance=7.6"
 

@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from medebench.clients import Ask, Plan, encode_for_model, find_client
 from medebench.clients.tally import add_costs, add_plans
 from medebench.editors.base import Edit, Refused, Request
+from medebench.editors.wrapping.address import Address
 from medebench.editors.wrapping.inner import Inner, check_own, lifted, need, unopened
 from medebench.editors.wrapping.talking import Talker
 from medebench.editors.wrapping.words import FOR_EDITOR, IMAGE_SIZE, editor_ask, read_instruction
@@ -27,8 +28,10 @@ _WRONG = f"expected a model and an editor, such as {EXAMPLE}"
 class ComposedSettings(AnySettings):
     how: ClassVar[frozenset[str]] = frozenset({"max_cost"})
 
-    chain: str = Field(description="MODEL+EDITOR, the editor with its settings")
-    base_url: str | None = Field(None, description="address of the model; none: the vendor's")
+    chain: str = Field(repr=False, description="MODEL+EDITOR, the editor with its settings")
+    base_url: Address = Field(
+        None, repr=False, description="address of the model; none: the vendor's"
+    )
     words: int = Field(60, ge=10, le=300, description="most words of the rewritten instruction")
     image_size: int = Field(
         IMAGE_SIZE, ge=64, le=4096, description="longest side of the picture the model is shown"
@@ -58,8 +61,8 @@ class Composed:
         model, plus, call = (part.strip() for part in settings.chain.partition("+"))
         check_own("composed", model, ComposedSettings.model_fields)
         if not (model and plus and call) or "," in model:
-            raise InputError(f"editor 'composed': {_WRONG}; found '{settings.chain}'")
-        self._inner = Inner(call)
+            raise InputError(f"editor 'composed': {_WRONG}")
+        self._model, self._inner = model, Inner(call)
         self._talker: Talker | None = None
         self._lacks: list[str] = []
         try:
@@ -73,6 +76,10 @@ class Composed:
         self.judged_by = self._inner.judged_by
         self.demonstrations = self._inner.demonstrations
         self.at_once = self._inner.at_once(waits=True)
+
+    def written_inner(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        chain = {"model": self._model, "editor": self._inner.written()}
+        return {"chain": chain}, self._inner.chosen.how
 
     def problems(self) -> list[str]:
         return self._lacks + self._inner.problems()
@@ -102,16 +109,17 @@ class Composed:
         read = partial(read_instruction, most=self.settings.words, earlier=[asked])
         outcome = self._ready.write(ask, read, FOR_EDITOR)
         detail: dict[str, Any] = {"asked": asked, "rewriter": self._ready.told(outcome)}
+        detail["cost"] = outcome.cost
         if outcome.value is None:
             raise Refused(one_line(f"no rewritten instruction: {outcome.reason}"), detail)
         detail["instruction"] = outcome.value
         try:
             made = self._inner.edit(replace(request, said=outcome.value))
         except Refused as refused:
-            raise Refused(str(refused), detail | {"inner": refused.detail}) from refused
-        told = lifted(made.detail, "attempts", "chosen")
-        told["cost"] = add_costs([outcome.cost, made.detail.get("cost", 0.0)])
-        return replace(made, detail=detail | {"inner": made.detail} | told)
+            detail |= _inside(outcome.cost, refused.detail)
+            raise Refused(str(refused), detail) from refused
+        detail |= _inside(outcome.cost, made.detail)
+        return replace(made, detail=detail | lifted(made.detail, "attempts", "chosen"))
 
     def estimate(self, requests: Iterable[Request]) -> Plan:
         """The model's first answers; how many are sent back is not known."""
@@ -137,3 +145,8 @@ class Composed:
         case, size = request.case, self.settings.image_size
         picture = encode_for_model(case.previous, size, bits=case.case.bits)
         return editor_ask(picture, request.instruction, self.settings.words)
+
+
+def _inside(own: float | None, told: dict[str, Any]) -> dict[str, Any]:
+    """What the editor inside told, and what both cost."""
+    return {"inner": told, "cost": add_costs([own, told.get("cost", 0.0)])}

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import re
 import threading
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -21,43 +20,44 @@ from medebench.settings import split_name
 
 #: Edits under way where most of the time is spent waiting for a model's answer.
 WAITING = 8
-_LOGIN = re.compile(r"://[^/,\s]*@|base_url=[^,\s]*\?")
 
 
 class Inner:
-    """The editor inside, whatever it is; one that owns a device is called by one at a time."""
+    """The editor inside, whatever it is, called by no more threads than it would be alone."""
 
     def __init__(self, call: str) -> None:
         self.chosen = find_editor(call)
-        self._lock = threading.Lock() if isinstance(self.chosen.editor, BatchEditor) else None
+        self._own = getattr(self.chosen.editor, "at_once", None)
+        # One that owns a device is called by one at a time.
+        most = 1 if isinstance(self.chosen.editor, BatchEditor) else self._own
+        self._room: AbstractContextManager[Any]
+        self._room = threading.Semaphore(most) if most else nullcontext()
         self.sees = self.chosen.sees
         self.judged_by = self.chosen.judged_by
         self.demonstrations = int(getattr(self.chosen.editor, "demonstrations", 0))
 
     def at_once(self, waits: bool) -> int | None:
         """How many edits may be under way; `waits`: the wrapping editor asks a model."""
-        own = getattr(self.chosen.editor, "at_once", None)
-        known = [*([own] if own else []), *([WAITING] if waits else [])]
+        known = [*([self._own] if self._own else []), *([WAITING] if waits else [])]
         return max(known, default=None)
 
     def problems(self) -> list[str]:
         return [f"{self.chosen.name}: {one}" for one in self.chosen.problems()]
 
+    def written(self) -> dict[str, Any]:
+        """For `run.json`, in place of the call: that may hold secrets, and settings of how."""
+        return {"name": self.chosen.name, "settings": self.chosen.settings}
+
     def identity(self) -> str:
-        """All that makes another run of another editor inside."""
-        settings = json.dumps(self.chosen.settings, sort_keys=True)
-        told = [self.chosen.name, settings, self.chosen.origin, self.chosen.identity()]
-        return " ".join(filter(None, told))
+        """What tells it from another one of that name and those settings."""
+        return " ".join(filter(None, [self.chosen.origin, self.chosen.identity()]))
 
     def edit(self, request: Request) -> Edit:
         """The edit, or `Refused` for all that goes wrong with this case."""
         made: Any
         try:
-            if self._lock is None:
+            with self._room:
                 made = self.chosen.editor.edit(request)
-            else:
-                with self._lock:
-                    made = self.chosen.editor.edit(request)
         except (Refused, NotTried):
             raise
         except InputError as error:
@@ -83,18 +83,9 @@ def unopened(requests: Iterable[Request]) -> list[Request]:
 
 
 def need(given: Any, name: str, wrong: str) -> Any:
-    """For `model_validator(mode="before")`: the setting that must be there, told with an example.
-
-    Calls stand in `run.json`, so that no login may be in them.
-    """
-    if isinstance(given, dict):
-        if not str(given.get(name) or "").strip():
-            raise PydanticCustomError("call", "{text}", {"text": wrong})
-        for key in (name, "base_url"):
-            if _LOGIN.search(f"{key}={given.get(key)}"):
-                text = f"{key}: a login or query in an address would stand in run.json; "
-                text += "put the address into the vendor's variable, such as OPENAI_BASE_URL"
-                raise PydanticCustomError("call", "{text}", {"text": text})
+    """For `model_validator(mode="before")`: a setting that must be there, told by an example."""
+    if isinstance(given, dict) and not str(given.get(name) or "").strip():
+        raise PydanticCustomError("call", "{text}", {"text": wrong})
     return given
 
 

@@ -16,6 +16,7 @@ from medebench.clients import Ask, Plan, find_client
 from medebench.clients.find import VENDORS
 from medebench.clients.tally import add_plans
 from medebench.editors.base import Edit, Refused, Request, case_seed
+from medebench.editors.wrapping.address import Address
 from medebench.editors.wrapping.attempts import Attempt, best_of, in_ledger, stuck
 from medebench.editors.wrapping.inner import Inner, check_own, lifted, need, unopened
 from medebench.editors.wrapping.opinion import AskedJudge, PlainJudge
@@ -31,7 +32,7 @@ EXAMPLE = "refine:judge=offline,rounds=2,phantom-editor:steps=8"
 class RefineSettings(AnySettings):
     how: ClassVar[frozenset[str]] = frozenset({"max_cost"})
 
-    editor: str = Field(description="the editor inside, with its settings; comes last")
+    editor: str = Field(repr=False, description="the editor inside, with its settings; comes last")
     judge: str = Field("offline", description="who looks at the attempts")
     rounds: int = Field(2, ge=0, le=20, description="most attempts after the first")
     enough: float = Field(0.8, ge=0, le=1, description="editing accuracy that ends the rounds")
@@ -39,8 +40,10 @@ class RefineSettings(AnySettings):
     rewriter: str = Field(
         "", description="model that rewrites, or 'rules'; empty: the judge's model, else rules"
     )
-    base_url: str | None = Field(
-        None, description="address of the judge's model, and of a rewriter of the same vendor"
+    base_url: Address = Field(
+        None,
+        repr=False,
+        description="address of the judge's model, and of a rewriter of the same vendor",
     )
     rubric: str | None = Field(None, description="of a model as judge")
     words: int = Field(60, ge=10, le=300, description="most words of a rewritten instruction")
@@ -83,6 +86,9 @@ class Refine:
         self.judged_by = ", ".join(dict.fromkeys(filter(None, judges)))
         self.demonstrations = self._inner.demonstrations
         self.at_once = self._inner.at_once(waits=bool(self._talkers))
+
+    def written_inner(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        return {"editor": self._inner.written()}, self._inner.chosen.how
 
     def problems(self) -> list[str]:
         return self._lacks + self._inner.problems()
