@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -82,3 +82,14 @@ def read_settings(model: type[Model], given: dict[str, Any], where: str) -> Mode
             known = ", ".join(model.model_fields) or "none"
             raise InputError(f"{where}: no setting '{place}'; it has: {known}") from None
         raise InputError(f"{where}: {place}: {first['msg']}") from None
+
+
+def in_words(settings: Mapping[str, Any]) -> str:
+    """`radius=5, editor=(name=blur, settings=(sigma=4))`: for people, in any text."""
+    return ", ".join(f"{name}={_in_words(value)}" for name, value in settings.items())
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"({in_words(value)})"
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -87,7 +87,12 @@ def test_settings_of_the_picture_reach_the_vendor():
 
 @pytest.mark.parametrize(
     ("kind", "name"),
-    [("openai-image", "input_fidelity"), ("openai-image", "size"), ("gemini", "image_size")],
+    [
+        ("openai-image", "input_fidelity"),
+        ("openai-image", "size"),
+        ("gemini", "image_size"),
+        ("gemini", "aspect_ratio"),
+    ],
 )
 def test_a_setting_that_is_not_known_there_is_left_out_and_named(kind, name):
     ask = replace(

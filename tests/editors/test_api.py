@@ -7,7 +7,9 @@ import io
 import json
 import os
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,12 +22,13 @@ from medebench.cases.case import Case
 from medebench.cases.opened import open_case
 from medebench.clients.keys import NAMES
 from medebench.editors import find_editor
+from medebench.editors.api.gemini import RATIOS, drawn_shapes
 from medebench.editors.api.openai_image import SIZES
 from medebench.editors.api.padding import Padding, nearest_size, padding_for
 from medebench.editors.api.settings import WORDING
-from medebench.editors.base import NotTried, Refused, Request
+from medebench.editors.base import NotTried, Refused, Request, case_seed
 from medebench.errors import InputError, NotReadyError
-from tests.clients.drawing_server import WORDS, DrawingServer
+from tests.clients.drawing_server import EXACT, FLASH_2_5, PRO_3, WORDS, DrawingServer
 from tests.clients.server import always, in_turn
 from tests.conftest import draw
 
@@ -47,10 +50,10 @@ def clean(tmp_path, monkeypatch):
 
 @pytest.fixture
 def request_for(tmp_path):
-    def make(number=1, k=0, size=(48, 64), demonstrations=(), bits=None, **given):
+    def make(number=1, k=0, size=(48, 64), demonstrations=(), bits=None, seed=0, **given):
         folder = tmp_path / f"case-{number}-{size}-{bits}"
         folder.mkdir(exist_ok=True)
-        picture = draw(number, *size)
+        picture = given.pop("picture", draw(number, *size))
         if bits:
             scaled = (picture[..., 0].astype(np.uint16) << (bits - 8)).astype(np.uint16)
             Image.fromarray(scaled).save(folder / "previous.png")
@@ -67,7 +70,8 @@ def request_for(tmp_path):
             bits=bits,
         )
         shown = tuple(one.case for one in demonstrations)
-        return Request(open_case(case), k, 11, demonstrations=shown, **given)
+        own_seed = case_seed(seed, case.id, k)
+        return Request(open_case(case), k, own_seed, demonstrations=shown, **given)
 
     return make
 
@@ -119,6 +123,101 @@ def test_geometry_is_exact_in_the_sizes_of_the_vendor(size, request_for):
     # Enlarged and reduced again, which blurs a little; moved by a pixel it would be far more.
     moved = np.abs(np.diff(negative(request).astype(int), axis=1))
     assert away.mean() < 1.0 < moved.mean() and away.max() <= 16
+
+
+ODD = [(97, 61), (61, 97), (200, 90), (90, 200), (64, 48), (75, 75), (120, 97), (97, 120)]
+
+
+def positions(width, height):
+    """A picture whose pixels say where they are."""
+    across, down = np.meshgrid(np.linspace(0, 255, width), np.linspace(0, 255, height))
+    return np.dstack([across, down, 255 - across]).round().astype(np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("model", "shapes"),
+    [("model", EXACT), ("gemini-2.5-flash-image", FLASH_2_5), ("gemini-nano-banana-2.1", PRO_3)],
+)
+def test_geometry_is_exact_in_the_shapes_gemini_draws_in(model, shapes, request_for):
+    with DrawingServer(shapes=shapes) as server:
+        editor = editor_at(server, model=model)
+        for width, height in ODD:
+            request = request_for(size=(width, height), picture=positions(width, height))
+            edit = editor.edit(request)
+            assert edit.picture.shape == (height, width, 3) and "without" not in edit.detail
+            away = 255 - edit.picture.astype(float) - request.case.previous
+            assert np.abs(away[..., 0]).max() * (width - 1) / 255 < 1.0
+            assert np.abs(away[..., 1]).max() * (height - 1) / 255 < 1.0
+        editor.close()
+    for call in server.calls:
+        assert call.body["generationConfig"]["imageConfig"]["aspectRatio"] in RATIOS
+
+
+def test_left_to_the_model_another_shape_is_a_reason(request_for):
+    with DrawingServer(shapes=EXACT) as server:
+        editor = editor_at(server, aspect_ratio="none")
+        with pytest.raises(Refused, match="returned 960 x 640 for a picture of 97 x 61"):
+            editor.edit(request_for(size=(61, 97)))
+        assert editor.edit(request_for(size=(60, 90))).picture.shape == (60, 90, 3)
+        editor.close()
+    for call in server.calls:
+        assert "imageConfig" not in call.body["generationConfig"]
+        with Image.open(io.BytesIO(call.images[0])) as sent:
+            assert sent.size in [(97, 61), (90, 60)]
+
+
+def test_padded_or_not_are_two_questions(request_for):
+    with DrawingServer() as server:
+        for shape in ("auto", "none", "auto", "none"):
+            # 4:3, so that the picture is the same one.
+            editor = editor_at(server, aspect_ratio=shape)
+            editor.edit(request_for())
+            editor.close()
+    assert len(server.calls) == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Unknown name 'imageConfig' at 'generation_config': Cannot find field.",
+        "Aspect ratio is not enabled for this model",
+        "Invalid value at 'generation_config.image_config.aspect_ratio'",
+    ],
+)
+def test_a_server_without_ratios_gets_the_padded_picture(words, request_for):
+    with DrawingServer(always(f"no_ratio:{words}")) as server:
+        editor = editor_at(server)
+        edits = [editor.edit(request_for(number, size=(61, 97))) for number in (1, 2)]
+        editor.close()
+    assert len(server.calls) == 3
+    assert "imageConfig" not in server.calls[-1].body["generationConfig"]
+    for edit, number in zip(edits, (1, 2), strict=True):
+        assert edit.detail["without"] == ["aspect_ratio"] and any(edit.detail["padded"])
+        assert np.array_equal(edit.picture, 255 - draw(number, 61, 97))
+
+
+def test_a_ratio_a_server_lacks_does_not_take_the_others_along(request_for):
+    def plan(call):
+        config = call.body["generationConfig"].get("imageConfig", {})
+        return "no_ratio:aspect_ratio: 5:4 is bad" if config.get("aspectRatio") == "5:4" else "ok"
+
+    with DrawingServer(plan) as server:
+        editor = editor_at(server)
+        without = [
+            editor.edit(request_for(1, size=size)).detail.get("without")
+            for size in [(80, 100), (90, 60), (80, 100)]
+        ]
+        editor.close()
+    assert without == [["aspect_ratio"], None, ["aspect_ratio"]]
+
+
+def test_the_shapes_of_a_model_are_about_the_ratios():
+    for model in ("model", "gemini-2.0-flash-exp", "gemini-2.5-flash-image", "gemini-3-pro-image"):
+        shapes = drawn_shapes(model)
+        assert tuple(shapes) == RATIOS
+        for ratio, (width, height) in shapes.items():
+            across, down = map(int, ratio.split(":"))
+            assert width * down / (height * across) == pytest.approx(1, abs=0.03)
 
 
 def test_an_own_size_is_what_is_padded_to(request_for):
@@ -288,6 +387,129 @@ def test_words_are_asked_again_and_nothing_is_paid_twice(kind, request_for):
         assert np.array_equal(first.picture, again.picture)
 
 
+@pytest.fixture
+def dear(monkeypatch, tmp_path):
+    """Every question to Gemini 2 costs $0.30, a picture $1.29 more."""
+    entry = {"in": 1000, "out": 0, "image_out": 1000}
+    (tmp_path / "p.json").write_text(json.dumps({"models": {"gemini:gemini-2": entry}}))
+    monkeypatch.setenv("MEDEBENCH_PRICES", str(tmp_path / "p.json"))
+
+
+@pytest.mark.parametrize(
+    ("behaviours", "settings", "why"),
+    [
+        (["words"], {"max_cost": 1.8}, "max-cost"),
+        (["half_picture"], {"max_cost": 1.8}, "max-cost"),
+        (["words", "401"], {}, "HTTP 401"),
+        (["words", "404"], {}, "HTTP 404"),
+        (["words", "hang"], {"deadline": 0.5, "timeout": 60.0}, "out of time"),
+    ],
+)
+def test_what_was_paid_for_is_booked(behaviours, settings, why, dear, request_for):
+    with DrawingServer(in_turn(*behaviours)) as server:
+        editor = editor_at(server, model="gemini-2", tries=3, **settings)
+        with pytest.raises(Refused) as caught:
+            editor.edit(request_for())
+        assert len(server.calls) == len(behaviours)
+        # Where nothing was paid, nothing is booked.
+        with pytest.raises(NotTried):
+            editor.edit(request_for(2))
+        editor.close()
+    said = "text only: " if behaviours[0] == "words" else "the returned picture: damaged"
+    reason = str(caught.value)
+    assert said in reason and "; not asked again: " in reason and why in reason
+    detail = caught.value.detail
+    assert detail["tries"] == 1 and detail["cost"] > 0 and detail["tokens_in"] == 300
+
+
+def test_nothing_is_sent_after_more_was_charged_than_expected(dear, request_for):
+    with DrawingServer(usage_times=10) as server:
+        editor = editor_at(server, model="gemini-2", max_cost=6.0, at_once=1)
+        assert editor.edit(request_for(1)).detail["cost"] == pytest.approx(13.2)
+        for number in (2, 3):
+            with pytest.raises(NotTried, match=r"\$13\.2000 of \$6\.0000 are spent"):
+                editor.edit(request_for(number))
+        # What is kept costs nothing.
+        assert editor.edit(request_for(1)).detail["cached"]
+        editor.close()
+    assert len(server.calls) == 1
+
+
+def test_editors_that_ask_alike_share_what_they_may_spend(dear, request_for):
+    with DrawingServer() as server:
+        first, second, third = (
+            editor_at(server, model="gemini-2", max_cost=3.5, temperature=heat)
+            for heat in (0.1, 0.5, 0.9)
+        )
+        first.prepare()
+        assert second.share(first) and second.share(first) and third.share(second)
+        first.edit(request_for(1))
+        first.close()
+        second.edit(request_for(1))
+        second.close()
+        with pytest.raises(NotTried, match="max-cost"):
+            third.edit(request_for(1))
+        caller = third._open()
+        assert caller._thread is not None
+        third.close()
+        assert caller._thread is None and len(server.calls) == 2
+        # Whoever comes later has money of its own.
+        assert not second.share(third)
+        third.edit(request_for(1))
+        third.close()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"model": "gemini-3"},
+        {"base_url": "http://localhost:1"},
+        {"max_cost": 2.0},
+        {"timeout": 3.0},
+        {"deadline": 60.0},
+        {"at_once": 3},
+        {"fresh": True},
+    ],
+)
+def test_editors_that_ask_otherwise_share_nothing(other):
+    with DrawingServer() as server:
+        first, second = editor_at(server), editor_at(server, **other)
+        first.prepare()
+        assert not second.share(first) and not editor_at(server, "openai-image").share(first)
+        assert not second.share(object())
+        first.close()
+
+
+def test_closing_one_leaves_the_others_their_calls(request_for):
+    with DrawingServer(latency=0.3) as server, ThreadPoolExecutor(4) as pool:
+        first, second = editor_at(server), editor_at(server, temperature=0.5)
+        first.edit(request_for(1))
+        assert second.share(first)
+        under_way = [pool.submit(second.edit, request_for(number)) for number in range(2, 6)]
+        while len(server.calls) < 5:
+            time.sleep(0.01)
+        first.close()
+        assert all(one.result(timeout=20).picture is not None for one in under_way)
+        second.close()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_another_seed_is_another_question(kind, request_for):
+    with DrawingServer() as server:
+        editor = editor_at(server, kind)
+        for seed, k in [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0)] * 2:
+            editor.edit(request_for(seed=seed, k=k))
+        assert len(server.calls) == 5
+        # A later attempt in the same words starts from another seed.
+        assert not editor.edit(replace(request_for(), seed=123)).detail["cached"]
+        assert editor.edit(replace(request_for(), seed=123)).detail["cached"]
+        # The settings of a sweep all have the first seed, whichever output they make.
+        assert editor.edit(replace(request_for(), k=7)).detail["cached"]
+        editor.close()
+    # No word of it reaches the server.
+    assert len({json.dumps(call.body, default=str) for call in server.calls}) == 1
+
+
 def test_each_output_is_another_question(request_for):
     with DrawingServer() as server:
         editor = editor_at(server)
@@ -340,7 +562,8 @@ def test_settings_reach_the_model(request_for):
     first, second = server.calls
     assert first.texts == ["Do: Remove mole 1.!"]
     assert first.body["generationConfig"]["temperature"] == 0.5
-    assert first.body["generationConfig"]["imageConfig"] == {"imageSize": "2K"}
+    picture = {"imageSize": "2K", "aspectRatio": "4:3"}
+    assert first.body["generationConfig"]["imageConfig"] == picture
     assert (second.body["quality"], second.body["input_fidelity"]) == ("high", "high")
 
 
@@ -370,6 +593,7 @@ def test_braces_in_an_instruction_are_only_braces(request_for):
         ("openai-image:m,quality=best", "quality"),
         ("gemini:m,base_url=ftp://ann:secret@x", "base_url: .*something like"),
         ("gemini:m,seed=3", "no setting 'seed'"),
+        ("gemini:m,aspect_ratio=wide", "aspect_ratio: .*'auto' or 'none'"),
     ],
 )
 def test_wrong_settings_are_one_line(call, complaint):

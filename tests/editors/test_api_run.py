@@ -132,6 +132,54 @@ def test_a_budget_stops_in_time_and_more_money_goes_on(tmp_path, monkeypatch):
         assert estimate_editing(cases, "gemini", tmp_path / "run", settings=settings).calls == 0
 
 
+def test_a_sweep_has_one_budget_and_each_run_its_own(tmp_path, monkeypatch):
+    prices = {"models": {"gemini:gemini-2": {"in": 0, "out": 0, "image_out": 1000}}}
+    (tmp_path / "prices.json").write_text(json.dumps(prices))
+    monkeypatch.setenv("MEDEBENCH_PRICES", str(tmp_path / "prices.json"))
+    cases = write_set(tmp_path / "set", 3)
+
+    def sweep(server):
+        given = settings_for(server, "gemini", model="gemini-2", max_cost=6.0)
+        return [find_editor("gemini", {**given, "temperature": one}) for one in (0.1, 0.5, 0.9)]
+
+    with DrawingServer() as server:
+        with pytest.raises(MedebenchError, match=r"5 outputs were not tried: .*max-cost"):
+            mb.edit(cases, sweep(server), tmp_path / "run")
+        assert len(server.calls) == 4
+        with pytest.raises(MedebenchError, match=r"1 outputs were not tried: .*max-cost"):
+            mb.edit(cases, sweep(server), tmp_path / "run")
+        assert len(server.calls) == 8
+        run = mb.edit(cases, sweep(server), tmp_path / "run")
+        assert len(server.calls) == 9 and len(rows_of(run)) == 9
+        # The reported run has what the sweep has paid for.
+        mb.edit(cases, sweep(server)[1], tmp_path / "reported")
+        assert len(server.calls) == 9
+
+
+def test_answers_without_a_picture_are_not_paid_for_run_after_run(tmp_path, monkeypatch):
+    prices = {"models": {"gemini:gemini-2": {"in": 1000, "out": 0, "image_out": 1000}}}
+    (tmp_path / "prices.json").write_text(json.dumps(prices))
+    monkeypatch.setenv("MEDEBENCH_PRICES", str(tmp_path / "prices.json"))
+    cases = write_set(tmp_path / "set", 1)
+    with DrawingServer(always("words")) as server:
+        given = settings_for(server, "gemini", model="gemini-2", max_cost=1.8)
+        for _ in range(3):
+            run = mb.edit(cases, "gemini", tmp_path / "run", settings=given)
+        assert len(server.calls) == 1
+    (row,) = rows_of(run).values()
+    assert "text only" in row.reason and "max-cost" in row.reason
+    assert row.detail["cost"] == pytest.approx(0.3)
+
+
+def test_another_seed_is_asked_anew(tmp_path):
+    cases = write_set(tmp_path / "set", 2)
+    with DrawingServer() as server:
+        settings = settings_for(server, "openai-image")
+        for number, seed in enumerate([0, 1, 0, 1]):
+            mb.edit(cases, "openai-image", tmp_path / f"{number}", settings=settings, seed=seed)
+    assert len(server.calls) == 4
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_dry_run_makes_no_call(kind, tmp_path):
     from typer.testing import CliRunner

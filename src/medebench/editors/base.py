@@ -86,6 +86,7 @@ class Editor(Protocol):
     - `demonstrations`: how many cases of the same task it wants to be shown with each request;
     - `estimate(requests) -> clients.Plan`: what calls these would take, without making any;
     - `judged_by`: the judge it has looked at its outputs while it makes them;
+    - `written_inner() -> (settings, how)`: what is written down of an editor inside this one;
     - `needs` and `example`: words and a call for `medebench editors`;
     - what `BatchEditor` has.
     """

@@ -17,7 +17,7 @@ from medebench.grounding import Thresholds
 from medebench.judge import Judge, ModelJudge, find_judge
 from medebench.metrics import Metric, find_metrics
 from medebench.plan.model import AdoptEntry, EditorEntry, Plan
-from medebench.plan.sweeping import choose, direction, find_sweep, in_words
+from medebench.plan.sweeping import choose, direction, find_sweep
 from medebench.progress import Progress, silent
 from medebench.report import Report, build_report
 from medebench.runs import Run, adopt, edit, ground, open_run, score
@@ -25,7 +25,7 @@ from medebench.runs.adopting import match_files
 from medebench.runs.editing import NotAllTriedError
 from medebench.runs.judging import JudgeLimits
 from medebench.runs.run import INFO, Tuned
-from medebench.settings import read_settings, split_name
+from medebench.settings import in_words, read_settings, split_name
 
 Bar = Callable[[str], AbstractContextManager[Progress]]
 

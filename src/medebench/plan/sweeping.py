@@ -35,7 +35,8 @@ def find_sweep(
                 raise InputError(f"sweep: '{name}' does not change the outputs")
         if any(one.settings == other.settings for other in chosen[:number]):
             raise InputError("sweep: two combinations are the same; name each value once")
-    return chosen, combinations
+    # As the editor writes them down, which leaves passwords in addresses out.
+    return chosen, [{name: one.settings[name] for name in lists} for one in chosen]
 
 
 def _combinations(lists: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
@@ -95,7 +96,3 @@ def choose(run: Run, metric: str, higher: bool, combinations: list[dict[str, Any
         cases=len(common),
         best=best,
     )
-
-
-def in_words(settings: dict[str, Any]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in settings.items())

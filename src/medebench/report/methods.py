@@ -12,6 +12,7 @@ from medebench.report.diagnosis import Diagnosis
 from medebench.report.facts import judge_of
 from medebench.report.tables import HeadlineTable
 from medebench.report.tuning import not_blind
+from medebench.settings import in_words
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ def run_facts(material: Material) -> list[RunFacts]:
 
 def _facts(entry: Entry) -> RunFacts:
     info = entry.run.info
-    settings = ", ".join(f"{key}={value}" for key, value in sorted(info.settings.items()))
+    settings = in_words(dict(sorted(info.settings.items())))
     if info.adopted_from is not None:
         settings = f"adopted from {info.adopted_from}"
     elif info.outputs_per_case > 1:

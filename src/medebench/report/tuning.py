@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from medebench.report.collect import Entry, Material
 from medebench.report.facts import Score, describe
+from medebench.settings import in_words
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ def _tuned(entry: Entry) -> TunedRun | None:
     )
     tried = tuple(
         TriedSetting(
-            ", ".join(f"{name}={value}" for name, value in one.settings.items()),
+            in_words(one.settings),
             score.text(one.mean),
             f"{score.text(one.interval[0])} to {score.text(one.interval[1])}"
             if one.interval

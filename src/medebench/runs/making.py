@@ -133,6 +133,7 @@ class Maker:
             self.not_tried[one_line(str(made))] += 1
             return None
         case_id, seed = opened.case.id, self._seed(opened.case, k)
+        self._drop_attempts(case_id, k)
 
         def row(sha: str | None, reason: str | None, detail: dict[str, Any]) -> OutputRow:
             return OutputRow(case_id, k, sha, reason, seed, self._detail | detail, seconds)
@@ -157,7 +158,6 @@ class Maker:
                 write_map(path, looked)
             for path, data in files.items():
                 write_bytes(path, data)
-            self._drop_attempts(case_id, k, len(result.attempts))
         except OSError as error:
             full = error.errno in (errno.ENOSPC, errno.EDQUOT)
             reason = "the disk is full" if full else f"could not be written ({error.strerror})"
@@ -166,8 +166,9 @@ class Maker:
         told: dict[str, Any] = {"attention": {}} if looked is not None else {}
         return row(sha256(next(iter(files.values()))), None, told | result.detail)
 
-    def _drop_attempts(self, case_id: str, k: int, number: int) -> None:
-        """Those of an earlier try that was longer."""
+    def _drop_attempts(self, case_id: str, k: int) -> None:
+        """Those of an earlier try."""
+        number = 0
         while (path := self._run.attempt_path(case_id, k, number)).exists():
             path.unlink()
             number += 1
