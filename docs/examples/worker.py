@@ -16,16 +16,19 @@ def load():
     return "whatever edit needs"
 
 
-def edit(model, image, instruction, seed, settings):
-    """Return the edited picture, or raise ValueError with the reason why there is none."""
+def edit(model, image, instruction, seed, settings, shown):
+    """Return the edited picture, or raise ValueError with the reason why there is none.
+
+    `shown` is empty unless `demonstrations=N` was given: then N times (before, after, instruction).
+    """
     return image
 
 
-def picture_of(case):
-    """The input with 8 bits a channel, whatever its own depth."""
-    image = Image.open(case["image"])
+def picture_of(path, top):
+    """A picture with 8 bits a channel, whatever its own depth; `top` is its largest value."""
+    image = Image.open(path)
     if image.mode.startswith("I"):
-        image = image.convert("I").point(lambda value: value * (255 / case["range"])).convert("L")
+        image = image.convert("I").point(lambda value: value * (255 / top)).convert("L")
     return image.convert("RGB")
 
 
@@ -41,10 +44,13 @@ def main():
     say(medebench=1, ready=True, name="my-model", identity="checkpoint of 1 May")
     for line in sys.stdin:  # ends when medebench closes it
         case = json.loads(line)
+        image, top = picture_of(case["image"], case["range"]), case["range"]
+        shown = [
+            (picture_of(one["before"], top), picture_of(one["after"], top), one["instruction"])
+            for one in case["demonstrations"]
+        ]
         try:
-            made = edit(
-                model, picture_of(case), case["instruction"], case["seed"], case["settings"]
-            )
+            made = edit(model, image, case["instruction"], case["seed"], case["settings"], shown)
         except ValueError as error:
             say(id=case["id"], k=case["k"], refused=str(error))
             continue

@@ -67,6 +67,8 @@ def split_call(text: str, *, argument: bool = False) -> tuple[str, dict[str, str
             continue
         if not equals or not key.strip():
             raise InputError(f"'{text}': expected name:key=value,key=value, found '{pair}'")
+        if key.strip() in given:
+            raise InputError(f"'{text}': {key.strip()} is given twice")
         given[key.strip()] = value.strip()
     return name, given
 
@@ -81,7 +83,9 @@ def read_settings(model: type[Model], given: dict[str, Any], where: str) -> Mode
         if first["type"] == "extra_forbidden":
             known = ", ".join(model.model_fields) or "none"
             raise InputError(f"{where}: no setting '{place}'; it has: {known}") from None
-        raise InputError(f"{where}: {place}: {first['msg']}") from None
+        if first["type"] == "missing":
+            raise InputError(f"{where}: {place}: is missing") from None
+        raise InputError(f"{where}: {place}: {first['msg']}{_found(first)}") from None
 
 
 def in_words(settings: Mapping[str, Any]) -> str:
@@ -93,3 +97,11 @@ def _in_words(value: Any) -> str:
     if isinstance(value, Mapping):
         return f"({in_words(value)})"
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _found(error: Any) -> str:
+    """The value, where it is short; those of our own checks may be addresses with a password."""
+    value = error.get("input")
+    if error["type"] in ("value_error", "call") or not isinstance(value, str | int | float):
+        return ""
+    return f"; found '{value}'" if len(str(value)) <= 40 else ""

@@ -190,3 +190,21 @@ def test_the_papers_seven_are_marked():
     text = (REPOSITORY / "docs" / "editors.md").read_text("utf-8")
     rows = [line for line in text.splitlines() if line.startswith("| `") and "` * |" in line]
     assert len(rows) == 7
+
+
+def test_an_estimate_needs_no_key(monkeypatch, small_set, tmp_path):
+    for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    out = ("--out", str(tmp_path / "run"))
+    for one in (
+        "gemini:gemini-nano-banana-2.1",
+        "openai-image:gpt-image-2",
+        "composed:openai:gpt-4o+identity",
+        "refine:judge=openai:gpt-4o,rounds=1,identity",
+    ):
+        done = call("edit", str(small_set), "--editor", one, *out, "--dry-run", "--json")
+        plan = json.loads(done.stdout)
+        assert done.exit_code == 0 and plan["calls"] >= 4 and plan["cost"] > 0
+        done = call("edit", str(small_set), "--editor", one, *out)
+        assert done.exit_code == 2 and "_API_KEY" in done.stderr
+    assert not (tmp_path / "run").exists()

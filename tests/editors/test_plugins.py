@@ -11,6 +11,7 @@ import textwrap
 import pytest
 
 import medebench as mb
+from medebench.editors import find_editor
 from medebench.errors import InputError
 from medebench.settings import split_name, split_own
 from tests.conftest import REPOSITORY
@@ -163,3 +164,22 @@ def test_a_name_ends_where_its_settings_begin(call, parts):
 )
 def test_own_settings_come_first_and_the_rest_stays_whole(text, own, rest):
     assert split_own(text, {"rounds"}) == (own, rest)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ("gemini", "editor 'gemini': name a model, such as gemini:"),
+        ("http", "editor 'http': name a url, such as http:"),
+        ("diffusers", "editor 'diffusers': name a model, such as diffusers:"),
+        ("http:http://127.0.0.1:9/edit,timeout=3", "'http': settings come first; move timeout=…"),
+        ("command:python w.py,timeout=3", "'command': settings come first; move timeout=…"),
+        ("refine:blur,rounds=1", "(settings of 'refine', as rounds=…, come first)"),
+        ("blur:sigma=1,sigma=2", "sigma is given twice"),
+        ("phantom-editor:steps", "steps needs a value, as in steps=…"),
+        ("blur:sigma=much", "unable to parse string as a number; found 'much'"),
+    ],
+)
+def test_wrong_calls_say_what_to_write(call, words):
+    with pytest.raises(InputError, match=re.escape(words)):
+        find_editor(call)

@@ -22,12 +22,32 @@ def test_scores_of_the_judge_that_refined_are_marked_as_not_blind(refined, small
     run, other = refined(), mb.edit(small_set, "blur:sigma=2", tmp_path / "plain")
     mb.score(other, ["cp"], "offline")
     report = build_report([run, other], tmp_path / "report")
-    said = "EA and VQ of refined are not blind: the same judge (offline-1) looked at its outputs"
+    said = "EA and VQ of refined are not blind, and are not ranked: the same judge (offline-1) look"
     page = report.index.read_text("utf-8")
     assert said in page and "refined by offline-1" in page
     assert said in report.table.markdown() and "plain are not blind" not in page
     (row,) = [one for one in report.table.rows if one.name == "refined"]
     assert "sees the reference and the ROI" in row.note and "refined by offline-1" in row.note
+    many = len(small_set)
+    told = f"refined made {2 * many} attempts at {many} outputs; {many} were tried more than once"
+    assert told in page
+
+
+def test_what_is_not_blind_is_not_called_the_best(refined, small_set, tmp_path):
+    """Made by copying the answer, it has by far the best EA; another run still leads."""
+    best = mb.edit(small_set, "refine:rounds=1,reference", tmp_path / "refined")
+    weak = mb.edit(small_set, "inpaint", tmp_path / "weak")
+    weaker = mb.edit(small_set, "blur:sigma=9", tmp_path / "weaker")
+    for run in (best, weak, weaker):
+        run.info.control = False
+        mb.score(run, ["cp"], "offline")
+    report = build_report([best, weak, weaker], tmp_path / "report")
+    cells = {row.name: row.cells["own", "ea_offline"] for row in report.table.rows if row.entry}
+    assert cells["refined"].micro.mean > max(cells[n].micro.mean for n in ("weak", "weaker"))
+    assert not cells["refined"].best_micro and cells["refined"].mark == ""
+    assert cells["weak"].best_micro or cells["weaker"].best_micro
+    page = report.index.read_text("utf-8")
+    assert "refined has the best EA" not in page and "refined, which sees" not in page
 
 
 OWN_JUDGE = """

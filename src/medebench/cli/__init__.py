@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
 from typing import Annotated
 
@@ -108,4 +109,6 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+    # Schedulers and containers end a job so: workers are ended and files closed as with Ctrl-C.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     app()

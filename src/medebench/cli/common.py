@@ -6,6 +6,7 @@ import functools
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any, ParamSpec, TypeVar
@@ -13,6 +14,9 @@ from typing import Annotated, Any, ParamSpec, TypeVar
 import typer
 
 from medebench.errors import MedebenchError, NotReadyError
+
+#: Between two lines in a log.
+LOG_SECONDS = 60.0
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -91,9 +95,9 @@ def is_terminal() -> bool:
 
 @contextmanager
 def progress_bar(title: str) -> Iterator[Callable[[int, int], None]]:
-    """A callback (done, total) that draws a bar on a terminal and is silent elsewhere."""
+    """A callback (done, total): a bar on a terminal, elsewhere a line now and then."""
     if not is_terminal():
-        yield lambda done, total: None
+        yield _told_now_and_then(title)
         return
     from rich.console import Console
     from rich.progress import (
@@ -113,6 +117,19 @@ def progress_bar(title: str) -> Iterator[Callable[[int, int], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _told_now_and_then(title: str) -> Callable[[int, int], None]:
+    """Nothing for what is done soon: a log is for what takes long."""
+    last = time.monotonic()
+
+    def tell(done: int, total: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= LOG_SECONDS:
+            last = time.monotonic()
+            say(f"{title}: {done} of {total}")
+
+    return tell
 
 
 def print_table(table: Any) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -40,11 +41,13 @@ def edit(
         medebench edit MedEBench --editor gemini:gemini-nano-banana-2.1 --out runs/gemini --dry-run
     """
     from medebench.cases import load_cases
+    from medebench.clients.keys import keys_optional
     from medebench.editors import find_editor
     from medebench.runs import edit as run_editor
     from medebench.runs.editing import estimate_editing
 
-    chosen = find_editor(editor)
+    with keys_optional() if dry_run else nullcontext():
+        chosen = find_editor(editor)
     with progress_bar("reading cases") as progress:
         found = load_cases(cases, progress=progress).select(organs=organ, limit=limit)
     if dry_run:

@@ -129,6 +129,10 @@ def _values(info: FieldInfo) -> str:
     ]
     if get_origin(info.annotation) is Literal:
         return " | ".join(map(str, get_args(info.annotation)))
+    if len(kinds) == 1 and get_origin(kinds[0]) is Literal:
+        return " | ".join(map(str, (*get_args(kinds[0]), "none")))
+    if get_origin(info.annotation) is dict:
+        return "JSON"
     if kinds == [bool]:
         return "true | false"
     if kinds == [int] or kinds == [float]:
@@ -137,7 +141,9 @@ def _values(info: FieldInfo) -> str:
         high = next((getattr(limits[k], k.lower()) for k in ("Le", "Lt") if k in limits), None)
         if low is not None and high is not None:
             return f"{'above ' if 'Gt' in limits else ''}{low} to {high}"
-        return f"{low} or more" if low is not None else "a number"
+        if low is None:
+            return "a number"
+        return f"above {low:g}" if "Gt" in limits else f"{low} or more"
     return "text" if kinds == [str] else ""
 
 

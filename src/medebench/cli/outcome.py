@@ -37,6 +37,8 @@ def finish_edit(run: Run, as_json: bool) -> None:
         covered = f", {run.info.cases.count} of {run.info.cases.of} cases"
         say(f"{run.name}: {made} outputs{covered}, {failed} failed, in {run.path}")
         say_reasons(reasons)
+        if failed:
+            say("  --retry-failed tries these again")
         if cost:
             say(f"  ${cost:,.2f} for the outputs, as far as prices are known")
         if names := run.info.unmatched:
@@ -94,5 +96,7 @@ def print_plan(plan: Plan, who: str, as_json: bool) -> None:
     typer.echo(f"about {plan.tokens_in:,} tokens in, {plan.tokens_out:,} out")
     if plan.cost is None or plan.most is None:
         typer.echo("the price of this model is not known; name a price file in MEDEBENCH_PRICES")
+    elif plan.calls and not plan.most:
+        typer.echo("a server of your own counts as free; name a price file in MEDEBENCH_PRICES")
     else:
         typer.echo(f"about ${plan.cost:.2f}, at most ${plan.most:.2f} if no call is repeated")

@@ -39,6 +39,7 @@ def run(
         medebench run plan.yaml --out results
     """
     from medebench.plan import load_plan, run_plan
+    from medebench.settings import in_words
 
     loaded = load_plan(plan, out)
     done = run_plan(loaded, workers=workers, retry_failed=retry_failed, bar=progress_bar)
@@ -59,6 +60,13 @@ def run(
             print_table(done.report.table.rich(table_width()))
             say(f"page: {done.report.index}")
         say(f"runs: {loaded.out / 'runs'}")
+        for one in done.runs:
+            if (tuned := one.info.tuned) is not None:
+                what = in_words(tuned.tried[tuned.best].settings)
+                say(
+                    f"{one.name}: {what}, chosen among {len(tuned.tried)} by {tuned.metric} "
+                    f"on {tuned.cases} other cases"
+                )
         for line in done.skipped:
             say(f"left out: {line}")
         for line in done.stopped:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -65,6 +66,7 @@ def score(
 
         medebench score runs/* --judge openai:qwen2-vl --base-url http://localhost:8000/v1
     """
+    from medebench.clients.keys import keys_optional
     from medebench.judge import ModelJudge, find_judge
     from medebench.runs import score as run_scoring
     from medebench.runs.judging import JudgeLimits, estimate_judging
@@ -76,7 +78,8 @@ def score(
         raise InputError("these options are for a judge; name one with --judge")
     names = None if metrics is None else [one.strip() for one in metrics.split(",") if one.strip()]
     opened = open_runs(runs)
-    found = None if judge is None else find_judge(judge, options)
+    with keys_optional() if dry_run else nullcontext():
+        found = None if judge is None else find_judge(judge, options)
     limits = JudgeLimits(max_cost, fresh, timeout, deadline)
     if dry_run:
         if not isinstance(found, ModelJudge):

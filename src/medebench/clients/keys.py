@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 from medebench.clients.secret import Secret
@@ -15,6 +18,8 @@ NAMES = {
     "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
     "anthropic": ("ANTHROPIC_API_KEY",),
 }
+
+_optional: ContextVar[bool] = ContextVar("keys_optional", default=False)
 
 _LINE = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=[ \t]*(.*)")
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\", "$": "$"}
@@ -37,9 +42,20 @@ def find_key(vendor: str, folder: Path | None = None) -> Secret | None:
     return None
 
 
-def need_key(vendor: str, folder: Path | None = None) -> Secret:
+@contextmanager
+def keys_optional() -> Iterator[None]:
+    """For an estimate: nobody is called in here, so that a key may be missing."""
+    before = _optional.set(True)
+    try:
+        yield
+    finally:
+        _optional.reset(before)
+
+
+def need_key(vendor: str, folder: Path | None = None) -> Secret | None:
+    """The vendor's key; None only where it is optional."""
     key = find_key(vendor, folder)
-    if key is None:
+    if key is None and not _optional.get():
         names = " or ".join(NAMES[vendor])
         raise NotReadyError(f"{vendor}: no key; set {names} in the environment or in .env")
     return key

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,11 +115,14 @@ def find_editor(call: str, given: dict[str, Any] | None = None) -> Chosen:
         settings, whole = split_own(rest, model.model_fields)
         settings |= {takes_rest: whole} if whole else {}
     else:
-        settings = _settings(call, getattr(kind, "argument", None))
+        settings = _settings(call, getattr(kind, "argument", None), model.model_fields)
+    _check_named(name, kind, model, settings | (given or {}))
     checked = read_settings(model, {**settings, **(given or {})}, f"editor '{name}'")
     try:
         editor = kind(checked)
-    except MedebenchError:
+    except MedebenchError as error:
+        if late := _late(kind, model, settings | (given or {})):
+            raise InputError(f"{error} (settings of '{name}', as {late}=…, come first)") from error
         raise
     except Exception as error:
         raise InputError(f"editor '{name}': {type(error).__name__}: {error}") from error
@@ -141,13 +145,33 @@ def find_editor(call: str, given: dict[str, Any] | None = None) -> Chosen:
     )
 
 
-def _settings(call: str, argument: str | None) -> dict[str, Any]:
+def _check_named(name: str, kind: Any, model: type[Settings], given: dict[str, Any]) -> None:
+    """What must be named is asked for with an example; settings after the rest are pointed out."""
+    example = getattr(kind, "example", "")
+    lacking = [key for key, one in model.model_fields.items() if one.is_required()]
+    lacking = [key for key in lacking if given.get(key) in (None, "")]
+    if lacking and example:
+        article = "an" if lacking[0][0] in "aeio" else "a"
+        raise InputError(f"editor '{name}': name {article} {lacking[0]}, such as {example}")
+    if (late := _late(kind, model, given)) and not hasattr(kind, "written_inner"):
+        raise InputError(f"editor '{name}': settings come first; move {late}=… to the front")
+
+
+def _late(kind: Any, model: type[Settings], given: dict[str, Any]) -> str:
+    """A setting of the editor's own behind what stays whole, where it is not read."""
+    rest = str(given.get(getattr(kind, "rest", ""), ""))
+    return next((key for key in model.model_fields if f",{key}=" in rest), "")
+
+
+def _settings(call: str, argument: str | None, known: Collection[str]) -> dict[str, Any]:
     _, given = split_call(call, argument=True)
     if ARGUMENT not in given:
         return dict(given)
     value = given.pop(ARGUMENT)
     if argument is None:
         raise InputError(f"'{call}': expected name:key=value,key=value, found '{value}'")
+    if value in known:
+        raise InputError(f"'{call}': {value} needs a value, as in {value}=…")
     return {argument: value, **given}
 
 

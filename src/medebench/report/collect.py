@@ -17,6 +17,7 @@ from medebench.report.facts import DIAGNOSTIC, HEADLINES, Score, describe, judge
 from medebench.runs.diagnosing import FINDING
 from medebench.runs.ledger import CaseRow, Ledger, OutputRow
 from medebench.runs.run import Run
+from medebench.settings import in_words
 
 NO_ORGAN = "no organ named"
 NO_TASK = "no task named"
@@ -52,9 +53,11 @@ class Entry:
 
     @property
     def steered(self) -> str:
-        """ "tuned on 65 other cases", "refined by offline-1", or nothing."""
-        info = self.run.info
-        tuned = f"tuned on {info.tuned.cases} other cases" if info.tuned else ""
+        """ "steps=8, tuned on 65 other cases", "refined by offline-1", or nothing."""
+        info, tuned = self.run.info, ""
+        if info.tuned is not None:
+            chosen = in_words(info.tuned.tried[info.tuned.best].settings)
+            tuned = f"{chosen}, tuned on {info.tuned.cases} other cases"
         return ", ".join(
             filter(None, [tuned, f"refined by {info.judged_by}" if info.judged_by else ""])
         )

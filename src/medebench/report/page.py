@@ -21,7 +21,7 @@ from medebench.report.palette import run_colours, variables
 from medebench.report.published import published_attention
 from medebench.report.statistics import UNIT, Statistics, Summary
 from medebench.report.tables import MARK, MARK_MEANING, HeadlineTable
-from medebench.report.tuning import tuned_runs
+from medebench.report.tuning import attempts, tuned_runs
 from medebench.report.views import Views
 from medebench.report.words import finding
 
@@ -65,6 +65,7 @@ def render_page(
         judges=judges(material),
         repeats=repeats(material),
         tuned=tuned_runs(material),
+        attempts=attempts(material),
         reproduce=reproduce(material, table, grounded.diagnosis if grounded else None),
         version=medebench.__version__,
         mark=MARK,

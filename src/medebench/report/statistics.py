@@ -13,6 +13,7 @@ from medebench.analysis import Comparison, compare_runs, coverage_text, summaris
 from medebench.analysis.clean import case_means, clean_scores
 from medebench.parallel import in_parallel
 from medebench.report.collect import Material
+from medebench.report.tuning import is_blind
 
 MODELS = "models"
 CONTROLS = "against controls"
@@ -91,7 +92,6 @@ def compute(material: Material, workers: int | None = None, *, finer: bool = Tru
     shared = frame.filter(pl.col("case").is_in(list(material.shared)))
     bases = {"own": frame} | ({"shared": shared} if material.basis == "shared" else {})
     overall, organs, tasks, levels, values = {}, {}, {}, {}, {}
-    models = [entry.name for entry in material.models]
     for basis, part in bases.items():
         for row in summarise(part).iter_rows(named=True):
             overall[basis, row["run"], row["metric"]] = _summary(row)
@@ -104,6 +104,7 @@ def compute(material: Material, workers: int | None = None, *, finer: bool = Tru
             tasks[basis, row["run"], row["metric"], place] = _summary(row)
         values[basis] = case_means(clean_scores(part), ("run", "metric"))
         for score in material.scores:
+            models = [entry.name for entry in material.models if is_blind(entry, score)]
             level = _level(part, values[basis], score.name, models, overall, basis)
             levels[basis, score.name] = level
     names = [score.name for score in material.scores]
@@ -128,7 +129,9 @@ def _compare(material: Material, metric: str, finer: bool) -> dict[str, list[Com
     """Two questions, two families: which model is better, and does it beat a control?"""
     frame = material.frame.filter(pl.col("metric") == metric)
     present = set(frame["run"].unique().to_list())
-    names = [entry.name for entry in material.entries if entry.name in present]
+    score = material.score(metric)
+    ranked = [entry for entry in material.entries if is_blind(entry, score)]
+    names = [entry.name for entry in ranked if entry.name in present]
     control = {entry.name for entry in material.entries if entry.control}
     if not finer:
         names = [name for name in names if name not in control]

@@ -4,6 +4,7 @@ looked on.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -61,19 +62,44 @@ def _tuned(entry: Entry) -> TunedRun | None:
     return TunedRun(entry.name, words, score.label, tried)
 
 
+def is_blind(entry: Entry, score: Score | None) -> bool:
+    """Whether the score's judge is another than the one that steered the run's editor."""
+    looked = {_model(one) for one in entry.run.info.judged_by.split(", ") if one}
+    return score is None or not score.judge or _model(score.judge) not in looked
+
+
 def not_blind(entries: Sequence[Entry], columns: Sequence[Score]) -> list[str]:
     """A judge that steered an editor must not be taken as the judge of its outputs."""
     found = []
     for entry in entries:
-        looked = {_model(one) for one in entry.run.info.judged_by.split(", ") if one}
-        labels = [s.label for s in columns if s.judge and _model(s.judge) in looked]
+        labels = [score.label for score in columns if not is_blind(entry, score)]
         if labels:
             found.append(
-                f"{' and '.join(labels)} of {entry.name} are not blind: the same judge "
-                f"({', '.join(sorted(looked))}) looked at its outputs while they were made and "
-                "had them made again."
+                f"{' and '.join(labels)} of {entry.name} are not blind, and are not ranked: the "
+                f"same judge ({entry.run.info.judged_by}) looked at its outputs while they were "
+                "made and had them made again."
             )
     return found
+
+
+def attempts(material: Material) -> list[str]:
+    """Of runs that try several times: how often, and which attempt became the output."""
+    return [text for entry in material.entries if (text := _attempts(entry))]
+
+
+def _attempts(entry: Entry) -> str:
+    details = [row.detail for row in entry.outputs.values() if row.detail.get("attempts")]
+    again = [one for one in details if len(one["attempts"]) > 1]
+    if not details:
+        return ""
+    chosen = Counter(one["chosen"] for one in again if isinstance(one.get("chosen"), int))
+    kept = ", ".join(f"attempt {number + 1} in {count}" for number, count in sorted(chosen.items()))
+    made = sum(len(one["attempts"]) for one in details)
+    text = (
+        f"{entry.name} made {made} attempts at {len(details)} outputs; {len(again)} were tried "
+        "more than once"
+    )
+    return f"{text}. Of these the output is {kept}." if kept else f"{text}."
 
 
 def _model(judge: str) -> str:

@@ -10,6 +10,7 @@ from medebench.report.collect import Material
 from medebench.report.facts import STAND_IN, Score, dimensions
 from medebench.report.statistics import MODELS, Estimate, Statistics
 from medebench.report.tables import best_of
+from medebench.report.tuning import is_blind
 
 #: Where a control beats models by its very nature, which is no news.
 _EXPECTED = {
@@ -67,8 +68,10 @@ def _leader(material: Material, statistics: Statistics, score: Score) -> str:
     known = [
         e.name
         for e in material.models
-        if _mean(material, statistics, e.name, score).mean is not None
+        if _mean(material, statistics, e.name, score).mean is not None and is_blind(e, score)
     ]
+    if not known and not all(is_blind(e, score) for e in material.models):
+        return ""
     if not known:
         return f"No model has a {score.label} score."
     if len(material.models) == 1:
@@ -99,6 +102,7 @@ def _leader(material: Material, statistics: Statistics, score: Score) -> str:
         return f"{start}, but not significantly better than {whom}{tested}."
     if len(behind) == len(others):
         whom = others[0] if len(others) == 1 else f"all {len(others)} others"
+        whom = "both others" if len(others) == 2 else whom
         return f"{start}, significantly better than {whom}{tested}."
     rest = [name for name in others if name not in behind]
     whom = _join(behind) if len(behind) <= 3 else f"{len(behind)} of the {len(others)} others"

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from medebench.cases import CaseSet, load_cases
+from medebench.clients.keys import keys_optional
 from medebench.clients.tally import Plan, add_plans
 from medebench.editors import Chosen, find_editor
-from medebench.errors import InputError, MedebenchError
+from medebench.errors import InputError, MedebenchError, NotReadyError
 from medebench.progress import Progress, silent
 from medebench.runs.demonstrations import Demonstrations
 from medebench.runs.ledger import OutputRow
@@ -125,8 +126,15 @@ def estimate_editing(
     retry_failed: bool = False,
 ) -> Plan:
     """Calls, tokens and money that `edit` would take; no call is made, nothing is written."""
-    job = _job(cases, editor, settings, seed, outputs, None, workers)
-    path = Path(out).expanduser()
+    with keys_optional():
+        return _estimate(
+            _job(cases, editor, settings, seed, outputs, None, workers, ready=False),
+            Path(out).expanduser(),
+            retry_failed,
+        )
+
+
+def _estimate(job: _Job, path: Path, retry_failed: bool) -> Plan:
     run = Run(path.absolute(), job.info)
     known: dict[tuple[str, int], OutputRow] = {}
     if (path / INFO).exists():
@@ -183,6 +191,7 @@ def _job(
     outputs: int,
     pool: CaseSet | None,
     workers: int | None,
+    ready: bool = True,
 ) -> _Job:
     if isinstance(editor, str):
         editor = find_editor(editor, settings)
@@ -190,11 +199,11 @@ def _job(
     found = load_cases(cases)
     if outputs < 1:
         raise InputError("outputs: at least one per case")
-    for one in chosen:
+    for one in chosen if ready else ():
         one.require_ready()
     shown = _demonstrations(found, pool, chosen, workers)
     common, differing = _apart([one.settings for one in chosen])
-    origins = [one.origin for one in chosen] + [one.identity() for one in chosen]
+    origins = [one.origin for one in chosen] + [_identity(one, ready) for one in chosen]
     origins += [f"demonstrations of {shown.fingerprint[:12]}"] if shown else []
     info = RunInfo(
         editor=chosen[0].name,
@@ -215,6 +224,15 @@ def _job(
     if len(chosen) > 1:
         passes = [_Pass(one, (k,)) for k, one in enumerate(chosen)]
     return _Job(found, info, passes, shown)
+
+
+def _identity(chosen: Chosen, ready: bool) -> str:
+    try:
+        return chosen.identity()
+    except NotReadyError:
+        if ready:
+            raise
+        return ""
 
 
 def _demonstrations(

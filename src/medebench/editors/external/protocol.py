@@ -69,6 +69,8 @@ def made(
     picture: Picture, request: Request, answer: Mapping[str, Any], more: Mapping[str, Any]
 ) -> Edit:
     """The edit, in the case's own size, with what is known of how it came about."""
+    if request.demonstrations:
+        more = {**more, "demonstrations": [one.case.id for one in request.demonstrations]}
     height, width = request.case.previous.shape[:2]
     try:
         fitted, sizes = fit_answer(picture, width, height)
