@@ -10,7 +10,7 @@ demo: .venv/core
 
 test: .venv/dev
 	$(MAKE) lint
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 bench: .venv/dev
 	$(BIN)/python bench/bench.py

@@ -585,7 +585,7 @@ def test_braces_in_an_instruction_are_only_braces(request_for):
 @pytest.mark.parametrize(
     ("call", "complaint"),
     [
-        ("gemini", "model: Field required"),
+        ("gemini", "name a model, such as gemini:"),
         ("gemini:m,wording=nothing", "wording: .*once"),
         ("gemini:m,demonstrations=9", "demonstrations"),
         ("openai-image:m,demonstrations=8", "demonstrations"),

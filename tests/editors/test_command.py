@@ -475,8 +475,8 @@ def test_modules_and_code_are_no_missing_scripts():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        ("command", "command: Field required"),
-        ("command:timeout=5", "command: Field required"),
+        ("command", "name a command, such as 'command:"),
+        ("command:timeout=5", "name a command, such as 'command:"),
         ("command:timeout=0,python x.py", "timeout: Input should be greater than 0"),
         ("command:python 'x.py", "command: Value error, cannot be split into words"),
         ("command: ", "command: Value error, expected a program"),

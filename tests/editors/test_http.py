@@ -434,7 +434,7 @@ def test_a_token_that_is_none_is_told_before_any_work(monkeypatch):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        ("http", "url: Field required"),
+        ("http", "name a url, such as http:"),
         ("http:gpu-box:8000/edit", "url: Value error, expected something like http://gpu-box"),
         ("http:ftp://gpu-box/edit", "url: Value error, expected something like http://gpu-box"),
         ("http:http://user:secret-one@:99999999/", "url: Value error, expected something like"),

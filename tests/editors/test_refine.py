@@ -583,8 +583,8 @@ def test_the_estimate_is_that_of_all_rounds(tmp_path, named):
 
 
 WRONG = {
-    "refine": "settings: expected an editor to refine, such as refine:judge=offline",
-    "refine:rounds=3": "expected an editor to refine, such as refine:judge=offline",
+    "refine": "editor 'refine': name an editor, such as refine:judge=offline",
+    "refine:rounds=3": "name an editor, such as refine:judge=offline",
     "refine:blurr": "no editor 'blurr'; did you mean 'blur'",
     "refine:blur:sigma=x": "editor 'blur': sigma",
     "refine:blur:rounds=3": "editor 'blur': no setting 'rounds'",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+import warnings
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any
@@ -49,6 +50,8 @@ class LoopThread:
             self.loop.close()
 
     async def _end(self) -> None:
+        # Cancelled while it connects, anyio leaves one behind and Python tells the user.
+        warnings.filterwarnings("ignore", "coroutine 'connect_tcp", RuntimeWarning)
         tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         for task in tasks:
             task.cancel()

@@ -170,7 +170,7 @@ def _settings(call: str, argument: str | None, known: Collection[str]) -> dict[s
     value = given.pop(ARGUMENT)
     if argument is None:
         raise InputError(f"'{call}': expected name:key=value,key=value, found '{value}'")
-    if value in known:
+    if value in known and value != argument:
         raise InputError(f"'{call}': {value} needs a value, as in {value}=…")
     return {argument: value, **given}
 
