@@ -107,7 +107,7 @@ class _Hub:
         self.endpoint = (os.environ.get("HF_ENDPOINT") or "https://huggingface.co").rstrip("/")
         # An address may carry a password, which no message shall show.
         self.label = re.sub(r"^https?://([^/]*@)?", "", self.endpoint) + f"/datasets/{repo}"
-        self.stop, self.resume_at = threading.Event(), 0.0
+        self.stop, self.resume_at, self.lock = threading.Event(), 0.0, threading.Lock()
         self.commit = str(self._info(revision, timeout=REACH_TIMEOUT, expand=["sha"]).sha)
 
     def files(self) -> list[_File]:
@@ -165,9 +165,12 @@ class _Hub:
         wait = _asked_wait(answer)
         if wait > LONGEST_WAIT or answer.status_code not in PASSING:
             return False
-        if wait > 5 and time.monotonic() + wait > self.resume_at + 1:
+        with self.lock:
+            until, before = time.monotonic() + wait, self.resume_at
+            self.resume_at = max(before, until)
+        # Once for all workers: their answers come within moments of each other.
+        if wait > 5 and until > before + 5:
             logging.getLogger(__name__).warning("%s asks to wait %d s", self.label, wait)
-        self.resume_at = max(self.resume_at, time.monotonic() + wait)
         return True
 
     def _trouble(self, answer: Any, file: str = "") -> MedebenchError:
