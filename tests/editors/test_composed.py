@@ -25,6 +25,7 @@ from tests.editors.wrapped import (
     order,
     outputs,
     saying,
+    surround,
     write_editors,
 )
 
@@ -33,13 +34,7 @@ pytest.importorskip("openai")
 
 @pytest.fixture(autouse=True)
 def surroundings(tmp_path, monkeypatch):
-    monkeypatch.setenv("MEDEBENCH_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    monkeypatch.setattr("medebench.clients.retry.FIRST_WAIT", 0.05)
-    prices = tmp_path / "prices.json"
-    prices.write_text(json.dumps({"models": {"openai:priced": {"in": 1000, "out": 1000}}}))
-    monkeypatch.setenv("MEDEBENCH_PRICES", str(prices))
+    surround(tmp_path, monkeypatch)
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import logging
 import threading
 
@@ -27,13 +26,13 @@ from tests.clients.server import FakeServer
 from tests.conftest import write_set
 from tests.editors.test_http import Server, as_json, inverted
 from tests.editors.wrapped import (
-    KEY,
     at,
     details,
     everything_in,
     files,
     order,
     outputs,
+    surround,
     verdict,
     wants,
     write_editors,
@@ -70,13 +69,7 @@ class Unwilling(Mean):
 
 @pytest.fixture(autouse=True)
 def surroundings(tmp_path, monkeypatch):
-    monkeypatch.setenv("MEDEBENCH_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    monkeypatch.setattr("medebench.clients.retry.FIRST_WAIT", 0.05)
-    prices = tmp_path / "prices.json"
-    prices.write_text(json.dumps({"models": {"openai:priced": {"in": 1000, "out": 1000}}}))
-    monkeypatch.setenv("MEDEBENCH_PRICES", str(prices))
+    surround(tmp_path, monkeypatch)
 
 
 @pytest.fixture

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import medebench as mb
 from medebench.runs.ledger import OutputRow
 from tests.clients.server import Call, FakeServer
@@ -192,3 +194,14 @@ def everything_in(folder: Path) -> bytes:
 
 def files(run: mb.Run) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(run.edits.iterdir())}
+
+
+def surround(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache, a key and prices of the test's own."""
+    monkeypatch.setenv("MEDEBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.setattr("medebench.clients.retry.FIRST_WAIT", 0.05)
+    prices = tmp_path / "prices.json"
+    prices.write_text(json.dumps({"models": {"openai:priced": {"in": 1000, "out": 1000}}}))
+    monkeypatch.setenv("MEDEBENCH_PRICES", str(prices))

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import ClassVar, Literal
 
-from pydantic import Field, field_serializer, field_validator
+from pydantic import Field, field_validator
 
-from medebench.clients.endpoint import find_endpoint
-from medebench.errors import InputError
+from medebench.editors.address import Address
 from medebench.settings import Settings
 
 #: Where the case's instruction goes.
@@ -28,7 +27,7 @@ class ApiSettings(Settings):
     )
 
     model: str = Field(min_length=1, description="the vendor's name of the model")
-    base_url: str | None = Field(
+    base_url: Address = Field(
         None, repr=False, description="another server that speaks the protocol; none: the vendor's"
     )
     wording: str = Field(
@@ -54,20 +53,6 @@ class ApiSettings(Settings):
         if value.count(PLACE) != 1:
             raise ValueError(f"must hold {PLACE} once")
         return value
-
-    @field_validator("base_url")
-    @classmethod
-    def _is_address(cls, value: str | None) -> str | None:
-        try:
-            find_endpoint("openai", value)
-        except InputError:
-            raise ValueError("expected something like http://localhost:8000/v1") from None
-        return value
-
-    @field_serializer("base_url")
-    def _without_secrets(self, value: str | None) -> str | None:
-        """This is what `run.json` gets: neither login nor query."""
-        return find_endpoint("openai", value).url if value else None
 
 
 class GeminiSettings(ApiSettings):

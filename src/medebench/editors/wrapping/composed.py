@@ -8,13 +8,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from medebench.clients import Ask, Plan, encode_for_model, find_client
 from medebench.clients.tally import add_costs, add_plans
+from medebench.editors.address import Address
 from medebench.editors.base import Edit, Refused, Request
-from medebench.editors.wrapping.address import Address
-from medebench.editors.wrapping.inner import Inner, check_own, lifted, need, unopened
+from medebench.editors.wrapping.inner import Inner, check_own, lifted, unopened
 from medebench.editors.wrapping.talking import Talker
 from medebench.editors.wrapping.words import FOR_EDITOR, IMAGE_SIZE, editor_ask, read_instruction
 from medebench.errors import ImageError, InputError, NotReadyError, one_line
@@ -37,11 +37,6 @@ class ComposedSettings(AnySettings):
         IMAGE_SIZE, ge=64, le=4096, description="longest side of the picture the model is shown"
     )
     max_cost: float | None = Field(None, ge=0, description="most US dollars for the model's calls")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _named(cls, given: Any) -> Any:
-        return need(given, "chain", _WRONG)
 
 
 class Composed:

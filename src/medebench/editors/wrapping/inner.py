@@ -8,8 +8,6 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
-from pydantic_core import PydanticCustomError
-
 from medebench.cases.opened import open_case
 from medebench.clients.tally import Plan
 from medebench.editors import find_editor
@@ -80,13 +78,6 @@ def lifted(detail: dict[str, Any], *names: str) -> dict[str, Any]:
 def unopened(requests: Iterable[Request]) -> list[Request]:
     """The same requests without their pictures: there may be thousands of them."""
     return [replace(one, case=open_case(one.case.case)) for one in requests]
-
-
-def need(given: Any, name: str, wrong: str) -> Any:
-    """For `model_validator(mode="before")`: a setting that must be there, told by an example."""
-    if isinstance(given, dict) and not str(given.get(name) or "").strip():
-        raise PydanticCustomError("call", "{text}", {"text": wrong})
-    return given
 
 
 def check_own(name: str, given: str, own: Iterable[str]) -> None:

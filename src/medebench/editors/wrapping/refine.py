@@ -10,15 +10,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from medebench.clients import Ask, Plan, find_client
 from medebench.clients.find import VENDORS
 from medebench.clients.tally import add_plans
+from medebench.editors.address import Address
 from medebench.editors.base import Edit, Refused, Request, case_seed
-from medebench.editors.wrapping.address import Address
 from medebench.editors.wrapping.attempts import Attempt, best_of, in_ledger, stuck
-from medebench.editors.wrapping.inner import Inner, check_own, lifted, need, unopened
+from medebench.editors.wrapping.inner import Inner, check_own, lifted, unopened
 from medebench.editors.wrapping.opinion import AskedJudge, PlainJudge
 from medebench.editors.wrapping.rewriting import ByModel, ByRules
 from medebench.editors.wrapping.talking import Talker
@@ -50,11 +50,6 @@ class RefineSettings(AnySettings):
     max_cost: float | None = Field(
         None, ge=0, description="most US dollars for judge and rewriter (each, if two models)"
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _named(cls, given: Any) -> Any:
-        return need(given, "editor", f"expected an editor to refine, such as {EXAMPLE}")
 
 
 class Refine:

@@ -1,4 +1,4 @@
-"""The address of a model that a wrapping editor asks, as a setting."""
+"""The address of a model that an editor asks, as a setting."""
 
 from __future__ import annotations
 
