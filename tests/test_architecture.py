@@ -11,7 +11,18 @@ import medebench
 
 PACKAGE = Path(medebench.__file__).parent
 #: A folder imports only from folders before it; single modules of the package come first of all.
-ORDER = ["cases", "clients", "metrics", "judge", "grounding", "editors", "runs", "analysis"]
+ORDER = [
+    "cases",
+    "clients",
+    "weights",
+    "encoders",
+    "metrics",
+    "judge",
+    "grounding",
+    "editors",
+    "runs",
+    "analysis",
+]
 ORDER += ["report", "study", "build", "stress", "tuning", "plan", "cli"]
 
 

@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
+from medebench import device
 from medebench.editors import EDITORS, find_editor
-from medebench.editors.diffusion import device
 from medebench.settings import split_name
 from tests.cli.test_cli import call
 from tests.conftest import REPOSITORY

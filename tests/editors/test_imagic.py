@@ -306,7 +306,7 @@ def test_the_papers_settings_and_float32():
 )
 def test_memory_to_learn_in(settings, free, words, stable, monkeypatch):
     """A network of 3 GB and 3.5 GB of other parts; nothing of that size is made."""
-    from medebench.editors.diffusion import device
+    from medebench import device
     from medebench.editors.diffusion.weights import Weights
 
     sizes = {"unet": 3 * 2**28, "text_encoder": 7 * 2**27}

@@ -154,7 +154,7 @@ def test_a_device_and_a_precision_are_chosen(monkeypatch):
 
 
 def test_missing_packages_are_named(monkeypatch, refused, pix2pix):
-    monkeypatch.setattr(device, "find_spec", lambda name: None)
+    monkeypatch.setattr("medebench.device.find_spec", lambda name: None)
     (line,) = refused(f"instruct-pix2pix:{pix2pix}")
     assert "needs torch 2.4 or later, diffusers" in line and "pip install 'medebench" in line
 

@@ -1,15 +1,21 @@
-"""What a metric is: a named, pure function of a case and an output."""
+"""What a metric is: a named, pure function of a case and an output, or of two sets of pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from medebench.cases.image import Picture
 from medebench.cases.opened import OpenCase
+from medebench.encoders.base import Encoder, Features
 
 Function = Callable[[OpenCase, Picture], float]
+Better = Literal["higher", "lower", "neither"]
 
 
 class Undefined(Exception):
@@ -17,33 +23,120 @@ class Undefined(Exception):
 
 
 @dataclass(frozen=True)
-class Metric:
-    """A function with what a reader must know about its numbers.
+class MetricInfo:
+    """What a reader must know about the numbers.
 
-    `needs` names what the case must have ("roi", "reference"); where it is missing the score is a
-    reason. The output is always given on the grid and in the depth of the previous image.
+    `needs` names what the case must have ("roi", "reference", "prompt", "description");
+    where it is missing the score is a reason.
     """
 
     name: str
     summary: str
-    better: Literal["higher", "lower", "neither"]
+    better: Better
     low: float
     high: float
     needs: tuple[str, ...]
+
+    def require(self, case: OpenCase) -> None:
+        for need in self.needs:
+            if not getattr(case.case, need):
+                raise Undefined(f"the case has no {'ROI' if need == 'roi' else need}")
+
+
+@dataclass(frozen=True)
+class Metric(MetricInfo):
+    """A function. The output is always given on the grid and in the depth of the previous image."""
+
     function: Function
 
     def __call__(self, case: OpenCase, output: Picture) -> float:
-        for need in self.needs:
-            if getattr(case.case, need) is None:
-                raise Undefined(f"the case has no {'ROI' if need == 'roi' else need}")
+        self.require(case)
         return self.function(case, output)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An output beside its case, with a memo for what several metrics derive from it."""
+
+    case: OpenCase
+    output: Picture
+    memo: dict[Any, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Measured:
+    value: float
+    detail: dict[str, Any] = field(default_factory=dict)
+
+
+class BatchMetric(ABC):
+    """A metric that owns a network: prepared on many threads, measured on one, many at a time."""
+
+    info: MetricInfo
+    #: Which weights: a score of another variant is not this score.
+    variant: str
+
+    @property
+    def name(self) -> str:
+        return self.info.name
+
+    @abstractmethod
+    def problem(self) -> str | None:
+        """Why it cannot be computed here, and what to do; no torch is imported to tell."""
+
+    @abstractmethod
+    def prepare(self, subject: Subject) -> Any:
+        """What `measure` needs of one output; Undefined where there is no number."""
+
+    @abstractmethod
+    def measure(self, prepared: Sequence[Any]) -> list[Measured | Undefined]:
+        """One for each, whatever else is in the batch."""
+
+    def close(self) -> None:  # noqa: B027 - not every one has a network
+        """Let go of the network."""
+
+
+@dataclass(frozen=True)
+class SetScore:
+    """A score of a whole set of outputs, or the reason why there is none."""
+
+    value: float | None
+    reason: str | None = None
+    #: 95 % interval, where there is one.
+    interval: tuple[float, float] | None = None
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+class SetMetric(ABC):
+    """A metric of two sets of pictures, given as the vectors of one encoder."""
+
+    info: MetricInfo
+    encoder: Encoder
+    #: Which weights and which algorithm.
+    variant: str
+    #: Below this many outputs there is no score.
+    least: int
+
+    @property
+    def name(self) -> str:
+        return self.info.name
+
+    @abstractmethod
+    def measure(
+        self,
+        outputs: Features,
+        references: Features,
+        groups: NDArray[np.int64],
+        reference_groups: NDArray[np.int64],
+    ) -> SetScore:
+        """The score; `groups` are equal where pictures belong to the same source image."""
 
 
 def metric(
     name: str,
     summary: str,
     *,
-    better: Literal["higher", "lower", "neither"] = "higher",
+    better: Better = "higher",
     low: float = 0.0,
     high: float = 1.0,
     needs: tuple[str, ...] = (),

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import gc
-import re
 import subprocess
 import sys
 from functools import cache
-from importlib import metadata
 from importlib.util import find_spec
-from pathlib import Path
 
+from medebench.device import (
+    TORCH,
+    TRANSFORMERS,
+    choose_device,
+    free_memory,
+    missing_releases,
+    no_device,
+)
 from medebench.editors.diffusion.settings import DiffusionSettings
 from medebench.editors.diffusion.weights import Weights
 
@@ -21,27 +25,8 @@ _SMALL = 256 * 2**20
 _BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
 
 
-#: The oldest releases that load what is here, as in the extra of pyproject.toml.
-_OLDEST = {"torch": (2, 4), "diffusers": (0, 36), "transformers": (5, 0)}
-
-
 def missing_packages() -> str | None:
-    lacking = [
-        f"{name} {'.'.join(map(str, oldest))} or later"
-        for name, oldest in _OLDEST.items()
-        if find_spec(name) is None or _release(name) < oldest
-    ]
-    if lacking:
-        return f"needs {', '.join(lacking)}; install with: pip install 'medebench[diffusion]'"
-    return None
-
-
-def _release(name: str) -> tuple[int, ...]:
-    try:
-        found = metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return (0,)
-    return tuple(int(part) for part in re.findall(r"\d+", found)[:2])
+    return missing_releases({**TORCH, "diffusers": (0, 36), **TRANSFORMERS}, "diffusion")
 
 
 def missing_for(weights: Weights) -> str | None:
@@ -55,25 +40,10 @@ def has_torchvision() -> bool:
     return find_spec("torchvision") is not None
 
 
-def choose_device(wanted: str) -> str:
-    import torch
-
-    if wanted != "auto":
-        return wanted
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if torch.backends.mps.is_available() else "cpu"
-
-
 def device_problem(settings: DiffusionSettings) -> str | None:
     wanted = settings.device
-    if wanted in ("cuda", "mps"):
-        import torch
-
-        if wanted == "cuda" and not torch.cuda.is_available():
-            return "device=cuda: there is no CUDA device here; leave it at auto"
-        if wanted == "mps" and not torch.backends.mps.is_available():
-            return "device=mps: there is no Apple GPU here; leave it at auto"
+    if problem := no_device(wanted):
+        return problem
     if settings.offload != "none" and choose_device(wanted) == "cpu":
         return f"offload={settings.offload}: is for a GPU, and there is none in use; leave it out"
     half = settings.dtype in ("float16", "bfloat16")
@@ -130,45 +100,3 @@ def _hint(place: str, settings: DiffusionSettings) -> str:
     if place == "cpu":
         return "free some, or use a machine with more"
     return "try offload=model" if settings.offload == "none" else "try offload=sequential"
-
-
-def free_memory(device: str) -> int | None:
-    """Bytes, or None where that cannot be known."""
-    if device in ("cuda", "mps"):
-        import torch
-
-        if device == "cuda":
-            return int(torch.cuda.mem_get_info()[0])
-        limit = getattr(torch.mps, "recommended_max_memory", None)
-        return int(limit()) if limit is not None else None
-    try:
-        for line in Path("/proc/meminfo").read_text("ascii").splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return None
-
-
-def out_of_memory(error: BaseException) -> bool:
-    """Each device says it in its own way."""
-    import torch
-
-    if isinstance(error, torch.cuda.OutOfMemoryError | MemoryError):
-        return True
-    said = str(error).lower()
-    return isinstance(error, RuntimeError) and (
-        "out of memory" in said or "can't allocate memory" in said
-    )
-
-
-def release_memory() -> None:
-    """Give what is no longer used back to the device; nothing to do where torch was not needed."""
-    torch = sys.modules.get("torch")
-    if torch is None:
-        return
-    gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
-    elif torch.backends.mps.is_available():
-        torch.mps.empty_cache()

@@ -9,6 +9,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from medebench.cases.opened import OpenCase
+from medebench.device import out_of_memory, release_memory
 from medebench.editors.base import Edit, Refused, Request
 from medebench.editors.diffusion import device, finding
 from medebench.editors.diffusion.finding import Absent
@@ -97,7 +98,7 @@ class DiffusionEditor:
         """Give the memory back; the next edit loads again."""
         with self._lock:
             self._forget()
-        device.release_memory()
+        release_memory()
 
     def _forget(self) -> None:
         for name in self.held:
@@ -189,7 +190,7 @@ class DiffusionEditor:
         except Refused as refused:
             return [refused for _ in requests]
         except Exception as error:
-            if not device.out_of_memory(error):
+            if not out_of_memory(error):
                 raise
             short = True
         else:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from medebench.editors.diffusion.device import choose_device, choose_dtype
+from medebench.device import choose_device
+from medebench.editors.diffusion.device import choose_dtype
 from medebench.editors.diffusion.lora import check_lora
 from medebench.editors.diffusion.settings import DiffusionSettings
 from medebench.editors.diffusion.weights import Weights

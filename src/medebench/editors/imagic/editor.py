@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from PIL import Image
 
+from medebench.device import out_of_memory
 from medebench.editors.base import Edit, Refused, Request
-from medebench.editors.diffusion import device
 from medebench.editors.diffusion.family import DiffusionEditor
 from medebench.editors.diffusion.frame import Frame
 from medebench.editors.diffusion.weights import Weights
@@ -106,7 +106,7 @@ class Imagic(DiffusionEditor):
         except Diverged as error:
             reason = str(error)
         except Exception as error:
-            if not device.out_of_memory(error):
+            if not out_of_memory(error):
                 raise
             reason = "out of memory; lower size, or use checkpointing=true or network_steps=0"
         # Made outside the handler: the error holds on to all that was being learned.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from medebench.editors.diffusion import device
+from medebench import device
 from medebench.editors.diffusion.weights import Weights
 from medebench.editors.imagic.settings import ImagicSettings
 

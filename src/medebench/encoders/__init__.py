@@ -1,0 +1,1 @@
+"""Encoders: networks that turn pictures and texts into vectors, one interface for all metrics."""

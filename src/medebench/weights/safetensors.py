@@ -1,0 +1,40 @@
+"""What a safetensors file says of itself, read without the numbers and without the library."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+
+def read_header(path: Path) -> tuple[int, dict[str, Any]]:
+    """Where the numbers begin, and what the file says of them; ValueError where it says nothing."""
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if length > path.stat().st_size:
+            raise ValueError("the header is cut off")
+        header = json.loads(file.read(length))
+    if not isinstance(header, dict):
+        raise ValueError("the header is no table")
+    return 8 + length, header
+
+
+def length_told(path: Path) -> int:
+    """How long the file must be for its header to be true."""
+    start, header = read_header(path)
+    ends = [entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"]
+    return start + int(max(ends, default=0))
+
+
+def file_problem(path: Path, called: str) -> str | None:
+    """What is wrong with a file of weights, by a look that reads none of them."""
+    if not path.is_file():
+        return f"{called} is missing"
+    if not path.stat().st_size:
+        return f"{called} is empty"
+    try:
+        if path.suffix == ".safetensors" and path.stat().st_size < length_told(path):
+            return f"{called} is cut off"
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return f"{called} is damaged"
+    return None
