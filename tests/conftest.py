@@ -42,6 +42,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
     """Tests never write into the user's cache; phantoms are drawn once per session."""
     cache = tmp_path_factory.getbasetemp() / "cache"
     monkeypatch.setenv("MEDEBENCH_CACHE", str(cache))
+    monkeypatch.delenv("MEDEBENCH_WEIGHTS", raising=False)
 
 
 def draw(seed: int, height: int = 48, width: int = 64) -> np.ndarray[Any, np.dtype[np.uint8]]:

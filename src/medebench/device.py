@@ -16,6 +16,7 @@ from pathlib import Path
 #: The oldest releases that work, as in the extras of pyproject.toml.
 TORCH = {"torch": (2, 4)}
 TRANSFORMERS = {**TORCH, "transformers": (5, 0)}
+DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
 def missing_releases(oldest: Mapping[str, tuple[int, ...]], extra: str) -> str | None:

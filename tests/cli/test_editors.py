@@ -41,7 +41,7 @@ def test_machines_are_told_what_is_ready():
 def test_models_without_weights_are_not_ready():
     pytest.importorskip("diffusers")
     rows = listed()
-    assert "hf download timbrooks/instruct-pix2pix" in rows["instruct-pix2pix"]["problems"][0]
+    assert "weights get timbrooks/instruct-pix2pix" in rows["instruct-pix2pix"]["problems"][0]
     for name in ("diffusers", "instruct-diffusion"):
         assert not rows[name]["ready"]
         assert rows[name]["settings"]["model"] is None and rows[name]["required"] == ["model"]

@@ -225,7 +225,7 @@ def test_a_lora_that_fits_in_part_is_refused(call, pipelines, lora, tmp_path):
 def test_model_and_lora_come_from_the_hubs_cache(fill, lora, call, cache, ask, no_network):
     lacking = find_editor("icedit").problems()
     for name, said in zip((BASE, LORA), lacking, strict=True):
-        assert f"hf download {name}" in said
+        assert f"medebench weights get {name}" in said
     into_cache(fill, cache, BASE)
     into_cache(lora, cache, LORA)
     (cached,), (local,) = pixels(f"icedit:{QUICK}", ask()), pixels(f"{call}{lora}", ask())

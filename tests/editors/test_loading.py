@@ -63,7 +63,7 @@ def test_a_lora_for_another_model_is_refused(pix2pix, kontext, tmp_path):
 def test_a_lora_that_is_not_there(pix2pix, cache):
     chosen = find_editor(f"instruct-pix2pix:{pix2pix},lora=owner/lora")
     (problem,) = chosen.problems()
-    assert problem.startswith("lora=owner/lora: is not on this machine; get it with 'hf download")
+    assert problem.startswith("lora=owner/lora: is not on this machine; get it with 'medebench w")
 
 
 def test_the_safety_checker_is_off_unless_asked_for(pix2pix, own_copy, ask, monkeypatch):

@@ -46,7 +46,7 @@ def test_missing_weights_are_one_line_and_no_network_is_asked(refused, cache, no
         editor_name = name.partition(":")[0]
         assert line == (
             f"medebench: editor '{editor_name}': {hub}: its weights are not on this machine; "
-            f"get them with 'hf download {hub}', or add download=true"
+            f"get them with 'medebench weights get {hub}', or add download=true"
         )
     assert no_network == [] and list(cache.iterdir()) == []
 

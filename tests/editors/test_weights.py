@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from medebench.editors.diffusion.finding import Absent, find_configuration, find_lora, find_weights
+from medebench.editors.diffusion.finding import find_configuration, find_lora, find_weights
 from medebench.editors.diffusion.weights import INDEX, Weights
+from medebench.weights import Absent
 from tests.editors.conftest import COMMIT, into_cache
 
 PARTS: dict[str, Any] = {
@@ -147,7 +149,7 @@ def test_identity_is_the_content_and_nothing_else(folder, tmp_path):
 
 
 def test_large_weights_are_told_apart_by_their_headers(folder, monkeypatch):
-    monkeypatch.setattr("medebench.editors.diffusion.weights._HASHED_WHOLE", 10)
+    monkeypatch.setattr("medebench.weights.identity.HASHED_WHOLE", 10)
     before = found(folder).identity()
     assert before.startswith("sha256 of names and headers ")
     store(folder / "unet" / "diffusion_pytorch_model.safetensors", 1000, "I32")
@@ -163,7 +165,7 @@ def test_a_hub_id_is_its_commit(folder, cache, no_network):
 
 def test_a_hub_id_that_is_not_here(cache, no_network):
     said = problem("owner/name")
-    assert "not on this machine; get them with 'hf download owner/name'" in said
+    assert "not on this machine; get them with 'medebench weights get owner/name'" in said
     assert "download=true" in said and no_network == [] and list(cache.iterdir()) == []
 
 
@@ -173,7 +175,8 @@ def test_a_download_that_was_cut_off(folder, cache, no_network):
     (snapshot / "unet" / "diffusion_pytorch_model.safetensors").symlink_to("nowhere")
     said = problem("owner/name")
     assert "diffusion_pytorch_model.safetensors is missing in the hub's cache" in said
-    assert "finish the download with 'hf download owner/name'" in said and no_network == []
+    assert "finish the download with 'medebench weights get owner/name'" in said
+    assert no_network == []
 
 
 @pytest.mark.parametrize(
@@ -217,3 +220,18 @@ def test_a_lora_is_a_file_a_folder_or_a_hub_id(folder, cache):
     for name in ("owner/other", "nothing"):
         absent = find_lora(name)
         assert isinstance(absent, Absent) and absent.problem.startswith(f"lora={name}: ")
+
+
+def test_a_folder_of_weights_comes_before_the_hubs_cache(folder, cache, tmp_path, monkeypatch):
+    snapshot = into_cache(folder, cache, "owner/name")
+    assert found("owner/name").path == snapshot and find_lora("owner/name") == snapshot
+    carried = tmp_path / "carried"
+    shutil.copytree(folder, carried / "owner--name")
+    monkeypatch.setenv("MEDEBENCH_WEIGHTS", str(carried))
+    assert found("owner/name").path == carried / "owner--name"
+    assert find_lora("owner/name") == find_configuration("owner/name") == carried / "owner--name"
+    assert found("owner/name").identity() == found(folder).identity()
+    monkeypatch.setenv("MEDEBENCH_WEIGHTS", str(tmp_path / "typo"))
+    assert "$MEDEBENCH_WEIGHTS names" in problem("owner/name")
+    lora = find_lora("owner/name")
+    assert isinstance(lora, Absent) and "lora=owner/name: $MEDEBENCH_WEIGHTS" in lora.problem

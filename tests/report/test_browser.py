@@ -11,7 +11,9 @@ import pytest
 
 import medebench as mb
 from medebench.report import build_report
-from tests.report.conftest import HOSTILE, FakeJudge, attend, make_runs, make_set
+from medebench.runs.ledger import WHOLE
+from tests.report.conftest import HOSTILE, FakeJudge, adopt_copies, attend, make_runs, make_set
+from tests.report.test_learned import put_set, scored
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
@@ -21,6 +23,7 @@ pytestmark = pytest.mark.skipif(
 )
 Browser = Any
 CASES = 30
+NARROW = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True}
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +37,24 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     attend(runs[0], skip=["c1"])
     mb.ground(runs)
     return build_report(runs, folder / "report").index
+
+
+@pytest.fixture(scope="module")
+def learned_pages(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Reports with learned metrics: of outputs and of sets, and of nothing but sets."""
+    folder = tmp_path_factory.mktemp("learned")
+    cases = mb.load_cases(make_set(folder / "set"))
+    runs = scored(cases, folder)
+    few = "too few: 3 outputs beside a reference, 10 are needed"
+    for run in runs:
+        put_set(run, "fid_inception", {WHOLE: 80.0, "Eyes": 90.0, "Skin": few})
+    bare = adopt_copies(cases, folder / "bare", ["only", "sets"])
+    for run in bare:
+        put_set(run, "kid_inception", {WHOLE: 0.25})
+    return (
+        build_report(runs, folder / "report").index,
+        build_report(bare, folder / "sets").index,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -260,10 +281,56 @@ def test_the_gallery_is_filtered_by_finding(browser: Browser, wait: Any) -> None
     wait(lambda: js(browser, number) == "0 of 30 cases")
 
 
-def test_narrow_screen_scrolls_inside_its_boxes(browser: Browser) -> None:
-    size = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+def test_learned_metrics(browser: Browser, learned_pages: tuple[Path, Path]) -> None:
+    browser.get(learned_pages[0].as_uri())
+    cells = "[...document.querySelectorAll('#{} .v')].filter(v => v.offsetParent).length"
+    assert js(browser, cells.format("learned-table")) == 9
+    mean = "document.getElementById('{}').dataset.mean"
+    browser.execute_script(
+        "document.querySelector('input[name=learned-mean][value=macro]').click()"
+    )
+    assert js(browser, mean.format("learned-table")) == "macro"
+    assert js(browser, mean.format("headline")) == "micro"
+    assert js(browser, cells.format("learned-table")) == 9
+    choose(browser, "organ-score", "lpips_alex")
+    assert js(browser, "document.getElementById('organ-scale').textContent").endswith(
+        "lower is better"
+    )
+    # Whatever scrolls can be reached and scrolled with keys.
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", NARROW)
     try:
-        assert js(browser, "document.documentElement.scrollWidth") == 390
+        browser.execute_script("document.getElementById('set-organs').open = true")
+        assert js(browser, "document.documentElement.scrollWidth") == NARROW["width"]
+        boxes = browser.find_elements("css selector", "#learned .scroll[tabindex]")
+        assert len(boxes) == 4
+        for box in boxes:
+            assert box.get_attribute("role") == "region"
+            name = box.get_attribute("aria-label") or js(
+                browser,
+                f"document.getElementById('{box.get_attribute('aria-labelledby')}').innerText",
+            )
+            assert name
+            browser.execute_script("arguments[0].focus()", box)
+            assert browser.switch_to.active_element == box
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_a_page_of_nothing_but_sets(
+    browser: Browser, learned_pages: tuple[Path, Path], wait: Any
+) -> None:
+    browser.get(learned_pages[1].as_uri())
+    assert len(ids(browser)) == 9
+    assert "0.2500" in js(browser, "document.getElementById('set-table').innerText")
+    browser.execute_script("document.querySelector('.tile').click()")
+    wait(lambda: js(browser, "document.getElementById('case').open"))
+    choose(browser, "f-sort", "worst")
+    wait(lambda: len(ids(browser)) == 9)
+
+
+def test_narrow_screen_scrolls_inside_its_boxes(browser: Browser) -> None:
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", NARROW)
+    try:
+        assert js(browser, "document.documentElement.scrollWidth") == NARROW["width"]
     finally:
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

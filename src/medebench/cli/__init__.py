@@ -27,6 +27,7 @@ from medebench.cli import (
     run,
     score,
     train,
+    weights,
 )
 
 app = typer.Typer(
@@ -47,6 +48,11 @@ cases_app = typer.Typer(
 )
 judge_app = typer.Typer(
     help="Find out whether a judge can be trusted.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+weights_app = typer.Typer(
+    help="See which weights there are, get them, find them.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -97,6 +103,10 @@ app.command("export")(export.export)
 app.command("editors")(editors.editors)
 app.command("metrics")(listing.metrics)
 app.command("judges")(listing.judges)
+app.add_typer(weights_app, name="weights")
+weights_app.command("list")(weights.list_)
+weights_app.command("get")(weights.get)
+weights_app.command("where")(weights.where)
 app.add_typer(judge_app, name="judge")
 judge_app.command("audit")(judge_audit.audit)
 app.add_typer(train_app, name="train")

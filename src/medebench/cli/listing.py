@@ -4,30 +4,51 @@ from __future__ import annotations
 
 from typing import Any
 
+import typer
+
 from medebench.cli.common import Json, guarded, print_json, print_table
 
 
 @guarded
 def metrics(as_json: Json = False) -> None:
-    """List the metrics with direction, range and what a case must have."""
-    from medebench.metrics import METRICS
+    """List the metrics with direction, range, what a case must have, and what is not ready here.
+
+    The CLIP family takes an encoder: isim:biomedclip, isim:owner/model, isim:FOLDER. Others take
+    a file of weights: lpips_alex:FILE.
+    """
+    from medebench.metrics import LEARNED, METRICS, metric_info, not_ready
 
     rows = []
-    for name in METRICS.names():
-        one = METRICS.find(name)
-        high = None if one.high == float("inf") else one.high
+    for name in (*METRICS.names(), *LEARNED):
+        one = metric_info(name)
+        problem = not_ready(name)
+        if one is None:
+            continue
         rows.append(
             {
                 "metric": name,
                 "better": one.better,
-                "range": [one.low, high],
+                "range": [_finite(one.low), _finite(one.high)],
                 "needs": list(one.needs) or ["nothing"],
+                "ready": problem or "yes",
                 "summary": one.summary,
             }
         )
     if as_json:
         return print_json(rows)
-    return show_rows(rows)
+    lacking: dict[str, list[str]] = {}
+    for row in rows:
+        if row["ready"] != "yes":
+            lacking.setdefault(str(row["ready"]), []).append(str(row["metric"]))
+            row["ready"] = "no"
+    show_rows(rows)
+    for problem, names in lacking.items():
+        typer.echo(f"{', '.join(names)}: {problem}")
+    return None
+
+
+def _finite(limit: float) -> float | None:
+    return None if limit in (float("inf"), float("-inf")) else limit
 
 
 @guarded
@@ -73,6 +94,7 @@ def _cell(value: Any) -> str:
         return ", ".join(f"{key}={one}" for key, one in value.items()) or "-"
     if isinstance(value, list):
         if all(one is None or isinstance(one, float) for one in value):
-            return " to ".join("∞" if one is None else f"{one:g}" for one in value)
+            low, high = ("∞" if one is None else f"{one:g}" for one in value)
+            return f"{'−' if low == '∞' else ''}{low} to {high}"
         return ", ".join(map(str, value))
     return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else value

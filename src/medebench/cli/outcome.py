@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -21,6 +22,7 @@ NO_PICTURE = (
 if TYPE_CHECKING:
     from medebench.clients import Plan
     from medebench.runs import Run
+    from medebench.runs.ledger import SetRow
 
 
 def finish_edit(run: Run, as_json: bool) -> None:
@@ -49,21 +51,38 @@ def finish_edit(run: Run, as_json: bool) -> None:
 
 def finish_score(runs: Sequence[Run], as_json: bool) -> None:
     """Report the scores of runs; exit 1 if an output itself is missing or unreadable."""
+    from medebench.runs.ledger import WHOLE
+
     facts, broken = [], 0
     for run in runs:
         with run.ledger() as ledger:
             rows = [(row.value, row.reason, row.output) for row in ledger.scores()]
+            sets = ledger.current_sets()
         reasons = _count(reason for _, reason, _ in rows)
         broken += sum(is_broken(reason) for _, reason, _ in rows)
         scored = sum(value is not None for value, _, _ in rows)
         facts.append(run_facts(run) | {"scored": scored, "of": len(rows), "reasons": reasons})
+        if sets:
+            facts[-1]["sets"] = [asdict(row) for row in sets]
         if not as_json:
             say(f"{run.name}: {scored} of {len(rows)} scores, in {run.path}")
             say_reasons(reasons)
+            for row in sets:
+                if row.part == WHOLE:
+                    say(f"  {_in_words(row)}")
     if as_json:
         print_json({"runs": facts})
     if broken:
         raise typer.Exit(1)
+
+
+def _in_words(row: SetRow) -> str:
+    """ "kid_inception 0.012 (0.004 to 0.020), 63 outputs against 9 references"."""
+    size = f"{row.n} outputs against {row.n_references} references"
+    if row.value is None:
+        return f"{row.metric}: {row.reason}"
+    between = f" ({row.interval[0]:.4g} to {row.interval[1]:.4g})" if row.interval else ""
+    return f"{row.metric} {row.value:.4g}{between}, {size}"
 
 
 def is_broken(reason: str | None) -> bool:

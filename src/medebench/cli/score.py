@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -10,15 +10,17 @@ from medebench.cli.common import Json, RetryFailed, Workers, guarded, progress_b
 from medebench.cli.outcome import finish_score, print_plan
 from medebench.errors import InputError
 
-if TYPE_CHECKING:
-    pass
-
 
 @guarded
 def score(
     runs: Annotated[list[Path], typer.Argument(help="Run folders.", metavar="RUN...")],
     metrics: Annotated[
-        str | None, typer.Option(help="Names with commas between them; default: all built-in.")
+        str | None,
+        typer.Option(
+            help="Names with commas between them, as `medebench metrics` lists them; `default` "
+            "stands for those that need no weights (and is the default), `ready` for all that "
+            "are ready here."
+        ),
     ] = None,
     judge: Annotated[
         str | None,
@@ -47,6 +49,12 @@ def score(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Judge: print calls, tokens and money; do nothing.")
     ] = False,
+    device: Annotated[
+        str, typer.Option(help="For metrics with a network: auto, cpu, cuda or mps.")
+    ] = "auto",
+    batch: Annotated[
+        int | None, typer.Option(min=1, help="For metrics with a network: pictures at once.")
+    ] = None,
     workers: Workers = None,
     retry_failed: RetryFailed = False,
     as_json: Json = False,
@@ -61,6 +69,8 @@ def score(
         medebench score runs/* --judge offline
 
         medebench score runs/icedit --metrics cp,cp_published
+
+        medebench score runs/* --metrics default,lpips_alex,kid_inception,isim:biomedclip
 
         medebench score runs/* --judge openai:gpt-4o --dry-run
 
@@ -92,6 +102,8 @@ def score(
             names,
             found,
             limits=limits,
+            device=device,
+            batch=batch,
             workers=workers,
             retry_failed=retry_failed,
             progress=progress,

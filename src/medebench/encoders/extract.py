@@ -40,7 +40,9 @@ class Extractor:
 
     def show(self, picture: Picture, data_range: int) -> Shown:
         key = picture_key(picture, data_range)
-        known = self.store.get([key]).get(key)
+        known = self._remembered.get(key)
+        if known is None:
+            known = self.store.get([key]).get(key)
         prepared = None if known is not None else self.encoder.prepare(picture, data_range)
         return Shown(key, known, prepared)
 
@@ -55,6 +57,10 @@ class Extractor:
             elif one.key not in todo:
                 assert one.prepared is not None
                 todo[one.key] = one.prepared
+        # Since it was shown, somebody else may have extracted it.
+        for key, vector in self.store.get(todo).items():
+            found[key] = vector
+            del todo[key]
         for key, vector in self._encode(todo, self.encoder.encode):
             found[key] = vector
         return np.stack([found[one.key] for one in shown])
@@ -73,13 +79,13 @@ class Extractor:
         new = [text for text in wanted if text not in found]
         for start in range(0, len(new), self.encoder.batch):
             part = new[start : start + self.encoder.batch]
-            reads = self.encoder.read(part)
-            found |= zip(part, reads, strict=True)
+            reads = dict(zip(part, self.encoder.read(part), strict=True))
+            self._check([one.features for one in reads.values()])
+            found |= reads
             self._keep(
                 {
-                    keys[t]: np.append(r.features, [r.tokens, r.read])
-                    for t, r in found.items()
-                    if t in part
+                    keys[text]: np.append(one.features, [one.tokens, one.read])
+                    for text, one in reads.items()
                 }
             )
             self.extracted += len(part)
@@ -99,13 +105,16 @@ class Extractor:
         for start in range(0, len(keys), self.encoder.batch):
             part = keys[start : start + self.encoder.batch]
             vectors = np.asarray(encode([todo[key] for key in part]), np.float32)
-            if not np.isfinite(vectors).all():
-                raise ValueError(f"{self.encoder.name} gave a vector that is not finite")
+            self._check(vectors)
             rows = dict(zip(part, vectors, strict=True))
             self._keep(rows)
             self.extracted += len(part)
             done.extend(rows.items())
         return done
+
+    def _check(self, vectors: Features | Sequence[Features]) -> None:
+        if not np.isfinite(vectors).all():
+            raise ValueError(f"{self.encoder.name} gave a vector that is not finite")
 
     def _keep(self, vectors: dict[str, Features]) -> None:
         self.store.put(vectors)

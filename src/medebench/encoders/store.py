@@ -57,7 +57,11 @@ class FeatureStore:
                     rows = db.execute(
                         f"SELECT key, vector FROM features WHERE key IN ({marks})", part
                     )
-                    found |= {key: np.frombuffer(data, "<f4") for key, data in rows}
+                    found |= {
+                        key: np.frombuffer(data, "<f4")
+                        for key, data in rows
+                        if isinstance(data, bytes) and data and len(data) % 4 == 0
+                    }
             except sqlite3.Error:
                 self._broken = True
         return found

@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from medebench.errors import InputError
-from medebench.metrics.base import Metric, Undefined, metric
+from medebench.device import DEVICES
+from medebench.errors import InputError, NotReadyError
+from medebench.metrics.base import (
+    AnyMetric,
+    BatchMetric,
+    Measured,
+    Metric,
+    MetricInfo,
+    SetMetric,
+    SetScore,
+    Subject,
+    Undefined,
+    metric,
+)
+from medebench.metrics.learned import LEARNED, find_learned
 from medebench.registry import Registry
 
 METRICS = Registry(
@@ -24,17 +37,93 @@ METRICS = Registry(
 )
 
 
-def find_metrics(names: Iterable[str] | None = None) -> list[Metric]:
-    """The metrics of these names, or all built-in ones; each name once."""
-    found: dict[str, Metric] = {}
-    for name in METRICS.builtin if names is None else names:
-        one = METRICS.find(name)
-        if not isinstance(one, Metric):
-            raise InputError(f"metric '{name}': is not a Metric; decorate it with medebench.metric")
-        if name != one.name and one.name in METRICS.builtin:
-            raise InputError(f"metric '{name}': '{one.name}' is a built-in name; choose another")
+#: In a list of names: the ones that need nothing, and all whose weights are here.
+DEFAULT, READY = "default", "ready"
+
+
+def find_metrics(
+    names: Iterable[str] | None = None, *, device: str = "auto", batch: int | None = None
+) -> list[AnyMetric]:
+    """The metrics of these names, or the built-in ones that need no weights; each name once.
+
+    `default` and `ready` stand for groups of names. What is not ready is said here, before any
+    work: NotReadyError.
+    """
+    if device not in DEVICES:
+        raise InputError(f"device '{device}': choose {', '.join(DEVICES[:-1])} or {DEVICES[-1]}")
+    found: dict[str, AnyMetric] = {}
+    for name in _names(names):
+        one = _find(name, device, batch)
         found.setdefault(one.name, one)
     return list(found.values())
 
 
-__all__ = ["METRICS", "Metric", "Undefined", "find_metrics", "metric"]
+def metric_info(name: str) -> MetricInfo | None:
+    """What the numbers under this name mean, weights or not; None for what is not known."""
+    if learned := find_learned(name):
+        return learned.info()
+    try:
+        one = METRICS.find(name)
+    except InputError:
+        return None
+    return one.info if isinstance(one, Metric | BatchMetric | SetMetric) else None
+
+
+def not_ready(name: str) -> str | None:
+    """Why a metric cannot be computed here, and what to do."""
+    try:
+        _find(name, "auto", None)
+    except InputError as error:
+        return str(error).removeprefix(f"metric '{name}': ")
+    return None
+
+
+def _names(given: Iterable[str] | None) -> list[str]:
+    names: list[str] = []
+    for name in [DEFAULT] if given is None else given:
+        if name in (DEFAULT, READY):
+            names.extend(METRICS.builtin)
+        if name == READY:
+            names.extend(one for one in LEARNED if not_ready(one) is None)
+        elif name != DEFAULT:
+            names.append(name)
+    return names
+
+
+def _find(name: str, device: str, batch: int | None) -> AnyMetric:
+    learned = find_learned(name)
+    try:
+        one = learned.make(device, batch) if learned else METRICS.find(name)
+    except NotReadyError as error:
+        said = str(error).removeprefix(f"metric '{name}': ")
+        raise NotReadyError(f"metric '{name}': {said}") from error
+    if not isinstance(one, Metric | BatchMetric | SetMetric):
+        raise InputError(f"metric '{name}': is not a Metric; decorate it with medebench.metric")
+    taken = one.name in METRICS.builtin or one.name in LEARNED
+    if not learned and taken and name != one.name:
+        raise InputError(f"metric '{name}': '{one.name}' is a built-in name; choose another")
+    if not isinstance(one, Metric) and (problem := one.problem()):
+        raise NotReadyError(f"metric '{name}': {problem}")
+    return one
+
+
+__all__ = [
+    "DEFAULT",
+    "LEARNED",
+    "METRICS",
+    "READY",
+    "AnyMetric",
+    "BatchMetric",
+    "Measured",
+    "Metric",
+    "MetricInfo",
+    "SetMetric",
+    "SetScore",
+    "Subject",
+    "Undefined",
+    "find_learned",
+    "find_metrics",
+    "metric",
+    "metric_info",
+    "not_ready",
+]

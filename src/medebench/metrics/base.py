@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,10 @@ class Metric(MetricInfo):
     """A function. The output is always given on the grid and in the depth of the previous image."""
 
     function: Function
+
+    @property
+    def info(self) -> MetricInfo:
+        return self
 
     def __call__(self, case: OpenCase, output: Picture) -> float:
         self.require(case)
@@ -121,6 +125,10 @@ class SetMetric(ABC):
     def name(self) -> str:
         return self.info.name
 
+    def problem(self) -> str | None:
+        """Why it cannot be computed here, and what to do."""
+        return self.encoder.problem()
+
     @abstractmethod
     def measure(
         self,
@@ -130,6 +138,9 @@ class SetMetric(ABC):
         reference_groups: NDArray[np.int64],
     ) -> SetScore:
         """The score; `groups` are equal where pictures belong to the same source image."""
+
+
+AnyMetric: TypeAlias = Metric | BatchMetric | SetMetric
 
 
 def metric(

@@ -15,7 +15,7 @@ from medebench.editors import Chosen, find_editor
 from medebench.errors import InputError, MedebenchError, NotReadyError
 from medebench.grounding import Thresholds
 from medebench.judge import Judge, ModelJudge, find_judge
-from medebench.metrics import Metric, find_metrics
+from medebench.metrics import AnyMetric, find_metrics
 from medebench.plan.model import AdoptEntry, EditorEntry, Plan
 from medebench.plan.sweeping import choose, direction, find_sweep
 from medebench.progress import Progress, silent
@@ -78,7 +78,7 @@ class _Job:
     others: CaseSet
     editors: list[_Ready]
     skipped: tuple[str, ...]
-    metrics: list[Metric]
+    metrics: list[AnyMetric]
     judge: Judge | ModelJudge | None
     #: Whether more of the score that chooses is better.
     higher: bool
@@ -179,7 +179,11 @@ class _Job:
             )
 
     def _score(
-        self, title: str, runs: list[Run], metrics: list[Metric], judge: Judge | ModelJudge | None
+        self,
+        title: str,
+        runs: list[Run],
+        metrics: list[AnyMetric],
+        judge: Judge | ModelJudge | None,
     ) -> None:
         asked = self.plan.model.judge
         limits = JudgeLimits(max_cost=asked.max_cost if asked else None)

@@ -10,7 +10,7 @@ from medebench.analysis.bootstrap import cluster_interval
 from medebench.editors import Chosen, find_editor
 from medebench.errors import InputError, MedebenchError
 from medebench.judge import Judge, ModelJudge
-from medebench.metrics import Metric
+from medebench.metrics import AnyMetric, SetMetric
 from medebench.runs.run import Run, Tried, Tuned
 
 #: More than this is a mistake in the plan rather than a wish.
@@ -44,16 +44,20 @@ def _combinations(lists: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
         yield dict(zip(lists, values, strict=True))
 
 
-def direction(name: str, metrics: list[Metric], judge: Judge | ModelJudge | None) -> bool:
+def direction(name: str, metrics: list[AnyMetric], judge: Judge | ModelJudge | None) -> bool:
     """Whether more of the score is better; one that the plan does not compute is refused."""
     if judge is not None and name in judge.scores:
         return True
-    for metric in metrics:
+    for metric in (one.info for one in metrics if not isinstance(one, SetMetric)):
         if metric.name == name:
             if metric.better == "neither":
                 raise InputError(f"choose.metric: '{name}' is neither better high nor low")
             return metric.better == "higher"
-    known = [one.name for one in metrics if one.better != "neither"]
+    known = [
+        one.name
+        for one in metrics
+        if one.info.better != "neither" and not isinstance(one, SetMetric)
+    ]
     known += judge.scores if judge is not None else ()
     raise InputError(f"choose.metric: '{name}' is not computed; there are: {', '.join(known)}")
 

@@ -13,13 +13,15 @@ from medebench.report.collect import Material, collect
 from medebench.report.details import detail_scripts
 from medebench.report.diagnosis import make_diagnosis
 from medebench.report.export import comparisons_csv, organs_csv, tasks_csv
-from medebench.report.figures import Drawing, draw_diagnosis, draw_figures
+from medebench.report.figures import Drawing, draw_diagnosis, draw_figures, draw_learned
 from medebench.report.folder import Folder
 from medebench.report.gallery import Grounded, gallery_data, script
+from medebench.report.learned import Learned, learned_csv, make_learned
 from medebench.report.overlay import draw_overlays
-from medebench.report.page import page_data, render_page
+from medebench.report.page import Parts, page_data, render_page
 from medebench.report.published import published_attention
-from medebench.report.statistics import compute
+from medebench.report.sets import sets_csv
+from medebench.report.statistics import Statistics, compute
 from medebench.report.tables import HeadlineTable, make_table
 from medebench.report.views import draw_views
 from medebench.report.why import attention_csv, findings_csv
@@ -61,7 +63,8 @@ def build_report(
     shares = {key: view.share for key, view in views.cases.items() if view.share is not None}
     drawings = draw_figures(material, statistics, shares, published)
     grounded, beside = _ground(material, folder, workers, published)
-    for drawing in (*drawings, *beside):
+    learned, worth = _learn(material, statistics, folder)
+    for drawing in (*drawings, *beside, *worth):
         folder.write(f"figures/{drawing.name}.svg", drawing.svg)
         folder.write(f"figures/{drawing.name}.pdf", drawing.pdf)
     folder.write("table.csv", table.csv())
@@ -81,11 +84,11 @@ def build_report(
     static = files("medebench.report") / "static"
     scripts = (*SCRIPTS, "diagnosis.js") if grounded else SCRIPTS
     styles = (*STYLES, "diagnosis.css") if grounded else STYLES
+    styles = (*styles, "learned.css") if learned else styles
     for name in (*scripts, *styles):
         folder.write(f"assets/{name}", (static / name).read_bytes())
-    html = render_page(
-        material, statistics, table, drawings, title, scripts, views, grounded, beside, published
-    )
+    parts = Parts(drawings, grounded, beside, learned, worth)
+    html = render_page(material, statistics, table, parts, title, scripts, styles, views, published)
     folder.write("index.html", html)
     folder.close(views.facts)
     return Report(folder.path / "index.html", table)
@@ -107,6 +110,22 @@ def _ground(
         folder.write("attention.csv", attention_csv(diagnosis.attention, beside))
     overlays = draw_overlays(material, diagnosis.found, folder, workers)
     return Grounded(diagnosis, overlays), draw_diagnosis(diagnosis, material)
+
+
+def _learn(
+    material: Material, statistics: Statistics, folder: Folder
+) -> tuple[Learned | None, list[Drawing]]:
+    """The learned metrics with their figure and tables, as far as there are any."""
+    learned = make_learned(material, statistics)
+    if learned and learned.table:
+        folder.write("learned.csv", learned_csv(learned, material))
+    else:
+        folder.remove("learned.csv")
+    if learned and learned.sets:
+        folder.write("sets.csv", sets_csv(material))
+    else:
+        folder.remove("sets.csv")
+    return learned, draw_learned(learned) if learned else []
 
 
 def _cases(material: Material) -> dict[str, Case]:

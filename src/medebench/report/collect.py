@@ -7,21 +7,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import polars as pl
 
 from medebench.cases import Case
 from medebench.errors import InputError
-from medebench.report.facts import DIAGNOSTIC, HEADLINES, Score, describe, judge_text
-from medebench.runs.diagnosing import FINDING
-from medebench.runs.ledger import CaseRow, Ledger, OutputRow
+from medebench.report.facts import DIAGNOSTIC, HEADLINES, Score, describe, leading
+from medebench.report.listening import Judges, Reading, Weights
+from medebench.runs.ledger import CaseRow, Ledger, OutputRow, SetRow
 from medebench.runs.run import Run
 from medebench.settings import in_words
 
 NO_ORGAN = "no organ named"
 NO_TASK = "no task named"
 UNSCORED = "not scored yet"
+Row = TypeVar("Row", OutputRow, SetRow)
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ class Entry:
     #: What judging and what making it has cost, in US dollars.
     cost: float = 0.0
     editing_cost: float = 0.0
+    #: Scores of the outputs as a set; one of other outputs than those of now is a reason.
+    sets: tuple[SetRow, ...] = ()
 
     @property
     def name(self) -> str:
@@ -91,6 +94,10 @@ class Material:
     repeats: dict[str, list[list[float]]] = field(default_factory=dict)
     #: The scores of the diagnosis, which are not in `frame`.
     grounded: pl.DataFrame = field(default_factory=pl.DataFrame)
+    #: metric -> which weights -> runs they scored
+    variants: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    #: metric -> what of the texts it could read
+    readings: dict[str, Reading] = field(default_factory=dict)
 
     @property
     def models(self) -> list[Entry]:
@@ -114,6 +121,15 @@ class Material:
         """Which cases the tables are about unless asked otherwise: comparable ones if any."""
         return "own" if self.same_cases or not self.shared else "shared"
 
+    @property
+    def leading(self) -> list[Score]:
+        """What the headline table shows."""
+        return leading(self.scores)
+
+    @property
+    def learned(self) -> list[Score]:
+        return [score for score in self.scores if score.family]
+
     def score(self, name: str) -> Score | None:
         return next((score for score in self.scores if score.name == name), None)
 
@@ -133,20 +149,23 @@ def check_runs(runs: Sequence[Run], headline: str = "cp") -> None:
 
 def collect(runs: Sequence[Run], headline: str = "cp") -> Material:
     check_runs(runs, headline)
-    keys, judges = _Keys(), _Judges()
+    keys, judges, weights = _Keys(), Judges(), Weights()
     entries, frames = [], []
     for index, run in enumerate(sorted(runs, key=lambda run: run.info.control)):
         with run.ledger() as ledger:
             rows, outputs = ledger.cases(), ledger.outputs()
-            judges.listen(run, ledger)
+            own = {row.case_id: keys.key(index, row.case_id, row.digest) for row in rows.values()}
+            _listen(run, ledger, own, outputs, judges, weights)
             costs = ledger.cost(), ledger.editing_cost()
+            sets = tuple(_clean(run, row) for row in ledger.current_sets())
+        for one in sets:
+            weights.hear_set(run.name, one)
         frame = run.frame()
-        if frame.is_empty():
+        if frame.is_empty() and not sets:
             raise InputError(f"{run.path}: has no scores yet; run `medebench score {run.path}`")
         frame = pl.concat([frame, _unscored(frame, rows, outputs)])
         reasons = frame["reason"].drop_nulls().unique().to_list()
         hidden = {reason: without_folders(run, reason) for reason in reasons}
-        own = {row.case_id: keys.key(index, row.case_id, row.digest) for row in rows.values()}
         organ, task = pl.col("organ"), pl.col("task")
         frames.append(
             frame.with_columns(
@@ -161,7 +180,7 @@ def collect(runs: Sequence[Run], headline: str = "cp") -> Material:
             for (case_id, k), row in outputs.items()
             if case_id in own
         }
-        entries.append(Entry(run, index, frozenset(key for key, _ in held), held, *costs))
+        entries.append(Entry(run, index, frozenset(key for key, _ in held), held, *costs, sets))
     frame, grounded = _split(pl.concat(frames))
     scores = describe(frame["metric"].unique().sort().to_list(), judges.details)
     return Material(
@@ -173,7 +192,24 @@ def collect(runs: Sequence[Run], headline: str = "cp") -> Material:
         judges.names,
         repeats=judges.repeats,
         grounded=grounded,
+        variants=weights.variants,
+        readings=weights.readings,
     )
+
+
+def _listen(
+    run: Run,
+    ledger: Ledger,
+    keys: dict[str, str],
+    outputs: dict[tuple[str, int], OutputRow],
+    judges: Judges,
+    weights: Weights,
+) -> None:
+    for row in ledger.scores():
+        judges.hear(run.name, run.info.control, row)
+        output = outputs.get((row.case_id, row.k))
+        if row.case_id in keys and output is not None and output.sha256 == row.output:
+            weights.hear(run.name, keys[row.case_id], row)
 
 
 def _split(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -201,7 +237,7 @@ def _folders(run: Run) -> list[str]:
     return sorted(usable, key=lambda folder: (-len(folder), folder))
 
 
-def _clean(run: Run, row: OutputRow) -> OutputRow:
+def _clean(run: Run, row: Row) -> Row:
     return row if row.reason is None else replace(row, reason=without_folders(run, row.reason))
 
 
@@ -211,6 +247,8 @@ def _unscored(
     """Rows for outputs that were made after the run was scored: they are missing, not absent."""
     # A row that says "not made yet" or "score again" is known, and counts once.
     known = set(frame.select("case", "k", "metric").rows())
+    if not known:
+        return frame
     first = frame.row(0, named=True)
     rows = [
         first
@@ -221,40 +259,6 @@ def _unscored(
         if case_id in cases and (case_id, k, metric) not in known
     ]
     return pl.DataFrame(rows, schema=frame.schema)
-
-
-class _Judges:
-    """Who gave the scores: the ledger keeps it beside every one of them.
-
-    Models are heard before controls, whose scores lie at the ends of the scale and would make
-    repeats look more alike than they are.
-    """
-
-    def __init__(self) -> None:
-        self.details: dict[str, dict[str, Any]] = {}
-        #: metric -> judge and how it was asked -> runs
-        self.names: dict[str, dict[str, list[str]]] = {}
-        self.repeats: dict[str, list[list[float]]] = {}
-        self._models = False
-
-    def listen(self, run: Run, ledger: Ledger) -> None:
-        self._models |= not run.info.control
-        for score in ledger.scores():
-            detail = score.detail
-            # A finding rests on somebody's judgement, but it is none.
-            if score.metric == FINDING or not (who := judge_text(detail)):
-                continue
-            known = self.details.get(score.metric)
-            # One that was refused or failed does not tell everything about its judge.
-            if known is None or len(known) < len(detail):
-                self.details[score.metric] = detail
-            if score.value is not None:
-                heard = self.names.setdefault(score.metric, {}).setdefault(who, [])
-                if run.name not in heard:
-                    heard.append(run.name)
-            values = detail.get("values")
-            if isinstance(values, list) and not (self._models and run.info.control):
-                self.repeats.setdefault(score.metric, []).append([float(one) for one in values])
 
 
 class _Keys:

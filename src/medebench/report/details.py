@@ -11,6 +11,7 @@ from typing import Any
 
 from medebench.report.collect import Entry, Material, without_folders
 from medebench.report.facts import DIAGNOSTIC, JUDGE_SETTINGS, judge_of
+from medebench.report.families import family_of
 from medebench.report.gallery import script
 from medebench.runs.diagnosing import FINDING
 from medebench.runs.ledger import ScoreRow
@@ -42,7 +43,7 @@ def detail_scripts(material: Material, keys: list[str]) -> dict[int, str]:
         with entry.run.ledger() as ledger:
             for row in ledger.scores():
                 key = own.get(row.case_id)
-                if key is None or not row.detail:
+                if key is None or not row.detail or family_of(row.metric):
                     continue
                 if row.metric in DIAGNOSTIC and not _is_shown(entry, key, row):
                     continue

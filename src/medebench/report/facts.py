@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from medebench.errors import InputError
 from medebench.grounding import GROUNDING_METRICS
-from medebench.metrics import METRICS, Metric
+from medebench.metrics import MetricInfo, metric_info
+from medebench.report.families import FAMILIES, PUBLISHED_ENCODER, Family, family_of
 from medebench.runs.attending import SCORES as ATTENTION_SCORES
 from medebench.runs.diagnosing import FINDING
 
@@ -52,6 +52,22 @@ class Score:
     stand_in: bool = False
     #: How often the judge was asked about each output.
     repeats: int = 1
+    #: Of a learned metric (see `families`): what it is a variant of, and whose eyes it uses.
+    family: str = ""
+    encoder: str = ""
+
+    @property
+    def head(self) -> list[str]:
+        """The label cut into the lines of a column's head."""
+        if not self.family:
+            return [self.label]
+        shown = FAMILIES.get(self.family, Family(self.family))
+        return [line for line in (shown.name, shown.kind, self.encoder) if line]
+
+    @property
+    def short(self) -> str:
+        """The label without the encoder, where that stands beside it."""
+        return self.label.removesuffix(f", {self.encoder}")
 
     def text(self, value: float | None, *, signed: bool = False) -> str:
         """The number as it is printed; an en dash where there is none."""
@@ -96,7 +112,17 @@ def dimensions(scores: Iterable[Score], headline: str) -> list[Score]:
         if score.dimension:
             found.setdefault(score.dimension, score)
     usual = [found[d] for d in ("ea", "cp", "vq") if d in found]
-    return usual or [s for s in given if s.better == "higher" and s.high <= 1][:3]
+    return usual or [s for s in leading(given) if s.better == "higher" and s.high <= 1][:3]
+
+
+def leading(scores: Iterable[Score]) -> list[Score]:
+    """Without the learned metrics, which have a section of their own; all where there is no other.
+
+    >>> [s.name for s in leading(describe(["isim_clip-vit-l14", "ssim"], {}))]
+    ['ssim']
+    """
+    given = list(scores)
+    return [score for score in given if not score.family] or given
 
 
 def judge_of(metric: str) -> str:
@@ -125,6 +151,11 @@ def judge_text(detail: Mapping[str, object]) -> str:
 
 
 def _place(score: Score) -> tuple[int, int, str]:
+    if score.family:
+        families = [*FAMILIES, score.family]
+        # The encoder of the paper goes first.
+        encoder = score.encoder.replace(PUBLISHED_ENCODER, "")
+        return 4, families.index(score.family), encoder
     names = list(_LABELS)
     first = {"ea": 0, "cp": 1, "vq": 2}.get(score.dimension, 3)
     return first, names.index(score.name) if score.name in names else len(names), score.name
@@ -139,12 +170,11 @@ def _describe(name: str, detail: Mapping[str, object]) -> Score:
         full += f", mean of {repeats} repeats" if repeats > 1 else ""
         stand_in = judge == "offline" or bool(detail.get("stand_in"))
         return Score(name, label, summary, "higher", 0.0, 1.0, 3, kind, full, stand_in, repeats)
-    metric: object = next((one for one in GROUNDING_METRICS if one.name == name), None)
-    try:
-        metric = metric or METRICS.find(name)
-    except InputError:
-        metric = None
-    if not isinstance(metric, Metric):
+    if learned := family_of(name):
+        return _describe_learned(name, *learned)
+    metric: MetricInfo | None = next((m for m in GROUNDING_METRICS if m.name == name), None)
+    metric = metric or metric_info(name)
+    if metric is None:
         return Score(name, name, "a metric of the user", "neither", 0.0, 1.0)
     return Score(
         name,
@@ -155,4 +185,21 @@ def _describe(name: str, detail: Mapping[str, object]) -> Score:
         metric.high,
         2 if metric.high > 1 else 3,
         "cp" if name in HEADLINES else "",
+    )
+
+
+def _describe_learned(name: str, family: str, encoder: str) -> Score:
+    """Asked of the family, because an encoder may lie in a folder that only its user has."""
+    known, shown = metric_info(family), FAMILIES.get(family, Family(family))
+    assert known is not None
+    return Score(
+        name,
+        f"{shown.label}, {encoder}" if encoder else shown.label,
+        known.summary,
+        known.better,
+        known.low,
+        known.high,
+        shown.decimals,
+        family=family,
+        encoder=encoder,
     )

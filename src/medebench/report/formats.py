@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from medebench.report.facts import STAND_IN, Score
@@ -24,6 +24,7 @@ __all__ = [
     "json_table",
     "markdown_table",
     "rich_table",
+    "some",
     "stand_in_names",
 ]
 
@@ -42,10 +43,19 @@ def stand_in_names(columns: Sequence[Score]) -> str:
 
 
 def interval_text(score: Score, low: float | None, high: float | None) -> str:
-    """ "0.71 to 0.80", or nothing where there is no interval."""
+    """ "0.71–0.80", or nothing where there is no interval."""
     if low is None or high is None:
         return ""
-    return f"{score.text(low)}–{score.text(high)}"
+    # A dash beside a minus would be hard to read.
+    return f"{score.text(low)}{' to ' if low < 0 else '–'}{score.text(high)}"
+
+
+def some(names: Iterable[str], most: int = 4) -> str:
+    """Names for a sentence; of many the first, and how many more there are."""
+    listed = list(names)
+    if len(listed) <= most + 1:
+        return ", ".join(listed)
+    return f"{', '.join(listed[:most])} and {len(listed) - most} others"
 
 
 def csv_text(rows: Sequence[Sequence[object]]) -> str:

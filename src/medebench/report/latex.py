@@ -66,7 +66,7 @@ def latex_table(table: HeadlineTable) -> str:
         r"  \centering\footnotesize\setlength{\tabcolsep}{3.5pt}",
         rf"  \begin{{tabular}}{{l{'r' * len(columns)}}}",
         r"    \toprule",
-        "    Run & " + " & ".join(heads) + r" \\",
+        "    " + " & ".join(["Run", *heads]) + r" \\",
     ]
     for kind in ("model", "control", "published"):
         if rows := table.of(kind):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from medebench.analysis import reliability
+from medebench.encoders.find import ENCODERS
 from medebench.report.collect import Entry, Material, without_folders
 from medebench.report.diagnosis import Diagnosis
-from medebench.report.facts import judge_of
+from medebench.report.facts import Score, judge_of
+from medebench.report.formats import some
+from medebench.report.sets import brief, set_scores
 from medebench.report.tables import HeadlineTable
 from medebench.report.tuning import not_blind
 from medebench.settings import in_words
@@ -76,7 +78,7 @@ def warnings_of(material: Material) -> list[str]:
             parts.setdefault(f"{entry.extent} of {entry.run.info.cases.name}", []).append(
                 entry.name
             )
-        texts = "; ".join(f"{_some(names)}: {extent}" for extent, names in parts.items())
+        texts = "; ".join(f"{some(names)}: {extent}" for extent, names in parts.items())
         found.append(
             f"The runs were made on different case sets (their fingerprints differ). {texts}. "
             "Comparisons are made only over shared cases."
@@ -89,8 +91,14 @@ def warnings_of(material: Material) -> list[str]:
     found.extend(not_blind(material.entries, material.scores))
     for metric, names in material.judges.items():
         if len(names) > 1:
-            who = "; ".join(f"{judge}: {_some(runs)}" for judge, runs in names.items())
+            who = "; ".join(f"{judge}: {some(runs)}" for judge, runs in names.items())
             found.append(f"{metric} was given by different judges, do not compare across: {who}.")
+    for metric, variants in material.variants.items():
+        if len(variants) > 1:
+            who = "; ".join(f"{brief(one)}: {some(runs)}" for one, runs in variants.items())
+            found.append(
+                f"{metric} was computed with different weights, do not compare across: {who}."
+            )
     gone = [key for key in material.places if key not in material.cases]
     if gone:
         found.append(
@@ -145,8 +153,9 @@ def repeats(material: Material) -> list[str]:
 def reproduce(material: Material, table: HeadlineTable, diagnosis: Diagnosis | None = None) -> str:
     """The command lines that lead from the runs to this page."""
     names = " ".join(shlex.quote(f"runs/{entry.name}") for entry in material.entries)
-    own = [score.name for score in material.scores if not score.judge]
-    lines = [f"medebench score {names} --metrics {','.join(own)}"] if own else []
+    own = [_asked_for(score) for score in [*material.scores, *set_scores(material)]]
+    metrics = shlex.quote(",".join(filter(None, own)))
+    lines = [f"medebench score {names} --metrics {metrics}"] if any(own) else []
     for judge, times in {(judge_of(s.name), s.repeats) for s in material.scores if s.judge}:
         name, _, rubric = judge.partition("+")
         asked = f" --rubric {shlex.quote(rubric)}" if rubric else ""
@@ -163,8 +172,10 @@ def reproduce(material: Material, table: HeadlineTable, diagnosis: Diagnosis | N
     return "\n".join([*lines, f"medebench report {names}{lead} --out report"])
 
 
-def _some(names: Iterable[str], most: int = 4) -> str:
-    listed = list(names)
-    if len(listed) <= most + 1:
-        return ", ".join(listed)
-    return f"{', '.join(listed[:most])} and {len(listed) - most} others"
+def _asked_for(score: Score) -> str:
+    """The name under which `score` finds a metric; nothing for what a judge gives."""
+    if score.judge:
+        return ""
+    # A model in a folder is named after the folder, and only found where that lies.
+    at_home = score.encoder and score.encoder not in ENCODERS and "/" not in score.encoder
+    return f"{score.family}:path/to/{score.encoder}" if at_home else score.name

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import medebench
-from medebench.report import why
+from medebench.report import sets, why
 from medebench.report.collect import Material
 from medebench.report.diagnosis import Diagnosis
 from medebench.report.export import Key, row_names
-from medebench.report.facts import HEADLINES, STAND_IN, judge_of
+from medebench.report.facts import HEADLINES, STAND_IN, Score, judge_of, order
 from medebench.report.figures import Drawing
 from medebench.report.formats import interval_text
 from medebench.report.gallery import Grounded
+from medebench.report.learned import DIMENSIONS, Learned
 from medebench.report.methods import judges, repeats, reproduce, run_facts, warnings_of
 from medebench.report.palette import run_colours, variables
 from medebench.report.published import published_attention
@@ -28,16 +30,26 @@ from medebench.report.words import finding
 _TITLE = "Text-guided medical image editing"
 
 
+@dataclass(frozen=True)
+class Parts:
+    """Figures, and the sections that not every report has, with theirs."""
+
+    drawings: Sequence[Drawing]
+    grounded: Grounded | None
+    diagnosis_drawings: Sequence[Drawing]
+    learned: Learned | None
+    learned_drawings: Sequence[Drawing]
+
+
 def render_page(
     material: Material,
     statistics: Statistics,
     table: HeadlineTable,
-    drawings: Sequence[Drawing],
+    parts: Parts,
     title: str | None,
     scripts: Sequence[str],
+    styles: Sequence[str],
     views: Views,
-    grounded: Grounded | None,
-    diagnosis_drawings: Sequence[Drawing],
     published: bool,
 ) -> str:
     environment = Environment(
@@ -49,15 +61,19 @@ def render_page(
     )
     headlines = [name for name in HEADLINES if material.score(name)]
     template = environment.get_template("index.html")
+    diagnosis = parts.grounded.diagnosis if parts.grounded else None
     return template.render(
         title=title or _TITLE,
         material=material,
         table=table,
         columns=table.columns,
-        groups=_groups(table),
+        defined=list(
+            dict.fromkeys([*table.columns, *(parts.learned.scores if parts.learned else ())])
+        ),
+        groups=groups,
         findings={h: finding(material, statistics, h) for h in headlines or [table.headline]},
         headlines=headlines,
-        drawings=drawings,
+        drawings=parts.drawings,
         colours=run_colours(len(material.models), len(material.controls)),
         variables=variables(),
         warnings=warnings_of(material),
@@ -66,7 +82,7 @@ def render_page(
         repeats=repeats(material),
         tuned=tuned_runs(material),
         attempts=attempts(material),
-        reproduce=reproduce(material, table, grounded.diagnosis if grounded else None),
+        reproduce=reproduce(material, table, diagnosis),
         version=medebench.__version__,
         mark=MARK,
         mark_meaning=MARK_MEANING,
@@ -74,17 +90,22 @@ def render_page(
         interval=interval_text,
         judge_of=judge_of,
         scripts=scripts,
+        styles=styles,
         views=views,
-        diagnosis=grounded.diagnosis if grounded else None,
-        overlays=grounded.overlays if grounded else {},
-        diagnosis_drawings=diagnosis_drawings,
+        diagnosis=diagnosis,
+        overlays=parts.grounded.overlays if parts.grounded else {},
+        diagnosis_drawings=parts.diagnosis_drawings,
+        learned=parts.learned,
+        learned_drawings=parts.learned_drawings,
+        dimensions=DIMENSIONS,
+        sets=sets,
         attention_published=published_attention() if published else None,
         why=why,
         outputs=sum(len(entry.outputs) for entry in material.entries),
     )
 
 
-def _groups(table: HeadlineTable) -> list[tuple[str, str, Any]]:
+def groups(table: HeadlineTable) -> list[tuple[str, str, Any]]:
     titles = {"model": "Models", "control": "Controls, whose answer is known"}
     found = [(kind, title, table.of(kind)) for kind, title in titles.items() if table.of(kind)]
     if table.published:
@@ -102,6 +123,7 @@ def page_data(
     """What `static/tables.js` and the gallery need besides the cases."""
     colours = run_colours(len(material.models), len(material.controls))
     numbers = {entry.name: entry.index for entry in material.entries}
+    scores = order(material.scores, table.headline)
     return {
         "headline": table.headline,
         "detailChunks": list(chunks),
@@ -109,14 +131,12 @@ def page_data(
             [entry.name, colours[entry.index].variable, entry.control, entry.sees, entry.extent]
             for entry in material.entries
         ],
-        "scores": [
-            [s.name, s.label, s.better, s.decimals, s.stand_in, s.summary] for s in table.columns
-        ],
+        "scores": [[s.name, s.label, s.better, s.decimals, s.stand_in, s.summary] for s in scores],
         "basis": table.basis,
         "types": None if diagnosis is None else _types(diagnosis),
         "finer": {
-            "organs": _finer(material, statistics.organs, table),
-            "tasks": _finer(material, statistics.tasks, table),
+            "organs": _finer(material, statistics.organs, table.bases, scores),
+            "tasks": _finer(material, statistics.tasks, table.bases, scores),
         },
         "pairs": [
             {
@@ -157,11 +177,14 @@ def _types(diagnosis: Diagnosis) -> dict[str, Any]:
 
 
 def _finer(
-    material: Material, summaries: Mapping[Key, Summary], table: HeadlineTable
+    material: Material,
+    summaries: Mapping[Key, Summary],
+    bases: Sequence[str],
+    scores: Sequence[Score],
 ) -> dict[str, Any]:
     """By basis, the names of the rows and for each score a grid of rows and runs."""
     found = {}
-    for basis in table.bases:
+    for basis in bases:
         names = row_names(summaries, basis)
         found[basis] = {
             "rows": [name.replace(UNIT, " · ") for name in names],
@@ -170,7 +193,7 @@ def _finer(
                     [_cell(summaries.get((basis, e.name, score.name, n))) for e in material.entries]
                     for n in names
                 ]
-                for score in table.columns
+                for score in scores
             },
         }
     return found

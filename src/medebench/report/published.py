@@ -63,3 +63,23 @@ class PublishedAttention:
 def published_attention() -> PublishedAttention:
     file = files("medebench.report") / "published" / "medebench_table4.json"
     return PublishedAttention(**json.loads(file.read_text(encoding="utf-8")))
+
+
+@dataclass(frozen=True)
+class PublishedWorth:
+    """How far each metric of the paper ranks edits as people do."""
+
+    name: str
+    note: str
+    cases: int
+    people: int
+    #: The same between the two people: more cannot be expected of a metric.
+    between_people: float
+    #: metric -> EA, CP, VQ -> Spearman's rho
+    rho: dict[str, dict[str, float]]
+
+
+@cache
+def published_worth() -> PublishedWorth:
+    file = files("medebench.report") / "published" / "medebench_table3.json"
+    return PublishedWorth(**json.loads(file.read_text(encoding="utf-8")))

@@ -173,9 +173,15 @@ def headline_table(
 
 
 def make_table(
-    material: Material, statistics: Statistics, *, headline: str = "cp", published: bool = True
+    material: Material,
+    statistics: Statistics,
+    *,
+    headline: str = "cp",
+    published: bool = True,
+    scores: Sequence[Score] | None = None,
 ) -> HeadlineTable:
-    columns = order(material.scores, headline)
+    """A table of these scores; by default of all but the learned ones."""
+    columns = order(material.leading if scores is None else scores, headline)
     bases = ("own", "shared") if material.basis == "shared" else ("own",)
     cells = {
         (entry.name, basis, score.name): _cell(summary)

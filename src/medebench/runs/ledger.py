@@ -12,14 +12,16 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from medebench.errors import InputError, MedebenchError
+from medebench.files import sha256
 
 SCHEMA_VERSION = 1
 STALE = "the output changed after it was scored; score again"
+STALE_SET = "the outputs changed after they were scored; score again"
 _SCHEMA = """
 CREATE TABLE cases (
     case_id TEXT PRIMARY KEY,
@@ -54,6 +56,28 @@ CREATE TABLE scores (
 ) WITHOUT ROWID;
 """
 
+#: Not part of the first ledgers: made where it is first written.
+_SETS = """
+CREATE TABLE IF NOT EXISTS sets (
+    metric TEXT NOT NULL,
+    part TEXT NOT NULL,     -- an organ, or '' for the whole run
+    outputs TEXT NOT NULL,  -- digest of the outputs it was computed from
+    variant TEXT NOT NULL,
+    value REAL,
+    reason TEXT,
+    low REAL,
+    high REAL,
+    n INTEGER NOT NULL,
+    n_references INTEGER NOT NULL,
+    detail TEXT,
+    seconds REAL NOT NULL,
+    PRIMARY KEY (metric, part),
+    CHECK ((value IS NULL) <> (reason IS NULL))
+) WITHOUT ROWID;
+"""
+#: The part of a `SetRow` that is about all of the run.
+WHOLE = ""
+
 
 @dataclass(frozen=True)
 class CaseRow:
@@ -86,6 +110,23 @@ class ScoreRow:
     detail: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
     cost: float = 0.0
+
+
+@dataclass(frozen=True)
+class SetRow:
+    """A score of a set of outputs: all of a run, or those of an organ."""
+
+    metric: str
+    part: str
+    outputs: str
+    variant: str
+    value: float | None
+    reason: str | None
+    interval: tuple[float, float] | None
+    n: int
+    n_references: int
+    detail: dict[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
 
 
 class Ledger:
@@ -172,6 +213,59 @@ class Ledger:
         """(case, k, metric, hash of the scored output, reason, variant) of every score."""
         variant = "json_extract(detail, '$.variant')"
         return self._rows(f"SELECT case_id, k, metric, output, reason, {variant} FROM scores")
+
+    def write_sets(self, metric: str, rows: Iterable[SetRow]) -> None:
+        """All scores of sets by this metric, in place of the earlier ones."""
+        with self.transaction():
+            self._db.execute(_SETS)
+            self._db.execute("DELETE FROM sets WHERE metric = ?", (metric,))
+            for row in rows:
+                values: tuple[Any, ...] = (row.metric, row.part, row.outputs, row.variant)
+                values += (row.value, row.reason)
+                values += (*(row.interval or (None, None)), row.n, row.n_references)
+                values += (_dump(row.detail), row.seconds)
+                marks = ",".join("?" * len(values))
+                self._db.execute(f"INSERT INTO sets VALUES ({marks})", values)
+
+    def current_sets(self) -> list[SetRow]:
+        """The scores of sets; one of other outputs than those of now is a reason."""
+        now = self.outputs_digest()
+        return [
+            row
+            if row.outputs == now
+            else replace(row, value=None, reason=STALE_SET, interval=None, detail={})
+            for row in self.sets()
+        ]
+
+    def sets(self) -> list[SetRow]:
+        """The scores of sets, also those of outputs that have changed since."""
+        there = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'sets'"
+        if not list(self._rows(there)):
+            return []
+        return [
+            SetRow(
+                metric=r[0],
+                part=r[1],
+                outputs=r[2],
+                variant=r[3],
+                value=r[4],
+                reason=r[5],
+                interval=None if r[6] is None else (r[6], r[7]),
+                n=r[8],
+                n_references=r[9],
+                detail=_load(r[10]),
+                seconds=r[11],
+            )
+            for r in self._rows("SELECT * FROM sets ORDER BY metric, part")
+        ]
+
+    def outputs_digest(self) -> str:
+        """Changes with every output and case: what a score of the set was computed from."""
+        query = """
+            SELECT o.case_id, o.k, o.sha256, c.digest FROM outputs o JOIN cases c USING (case_id)
+            WHERE o.sha256 IS NOT NULL ORDER BY o.case_id, o.k"""
+        rows = "\n".join("\x1f".join(map(str, row)) for row in self._rows(query))
+        return sha256(rows.encode())[:32]
 
     def cost(self) -> float:
         """US dollars that judging took."""

@@ -180,6 +180,32 @@ class Run:
             "source",
         )
 
+    def sets(self) -> pl.DataFrame:
+        """Scores of the outputs as a set: one row per metric, for all and for each organ ("part").
+
+        `n` outputs were compared with `n_references` references.
+        """
+        import polars as pl
+
+        schema = {
+            "metric": pl.String,
+            "part": pl.String,
+            "value": pl.Float64,
+            "low": pl.Float64,
+            "high": pl.Float64,
+            "n": pl.Int64,
+            "n_references": pl.Int64,
+            "reason": pl.String,
+            "variant": pl.String,
+        }
+        with self.ledger() as ledger:
+            rows = [
+                {name: getattr(r, name) for name in schema if name not in ("low", "high")}
+                | dict(zip(("low", "high"), r.interval or (None, None), strict=True))
+                for r in ledger.current_sets()
+            ]
+        return pl.DataFrame(rows, schema=schema).select(pl.lit(self.name).alias("run"), *schema)
+
     def _not_made(self, ledger: Ledger) -> list[tuple[Any, ...]]:
         """Rows for outputs that were asked for but are not there yet: they count as missing."""
         if self.info.adopted_from is not None:

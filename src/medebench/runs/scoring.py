@@ -2,58 +2,81 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from medebench.cases.image import Picture
 from medebench.errors import InputError, one_line
 from medebench.judge import Judge, ModelJudge, Verdict, find_judge
-from medebench.metrics import Metric, Undefined, find_metrics
+from medebench.metrics import (
+    DEFAULT,
+    AnyMetric,
+    BatchMetric,
+    Metric,
+    SetMetric,
+    Undefined,
+    find_metrics,
+)
 from medebench.parallel import in_parallel
 from medebench.progress import Progress, silent
+from medebench.runs.batching import Batches, Pending, broke, impossible
 from medebench.runs.judging import JudgeLimits, judge_outputs
-from medebench.runs.ledger import OutputRow, ScoreRow
+from medebench.runs.ledger import Ledger, OutputRow, ScoreRow
 from medebench.runs.run import Run, open_run
+from medebench.runs.setscores import score_sets
 from medebench.runs.work import Opened, Wanted, Work, open_outputs, plan_work
 
 
 def score(
     runs: Run | str | Path | Sequence[Run | str | Path],
-    metrics: Iterable[str | Metric] | None = None,
+    metrics: Iterable[str | AnyMetric] | None = None,
     judge: str | Judge | ModelJudge | None = None,
     *,
     limits: JudgeLimits | None = None,
+    device: str = "auto",
+    batch: int | None = None,
     workers: int | None = None,
     retry_failed: bool = False,
     progress: Progress = silent,
 ) -> list[Run]:
     """Score the outputs of `runs`; only what is missing, or belongs to a replaced picture.
 
-    Without `metrics`, all built-in ones. Runs over the same cases should be given together: the
-    case's pictures are then decoded once for all of them. `limits` are for a judge that costs.
+    Without `metrics`, the built-in ones that need no weights. Runs over the same cases should be
+    given together: the case's pictures are then decoded once for all of them. `limits` are for a
+    judge that costs; `device` (auto, cpu, cuda, mps) and `batch` for metrics with a network.
     """
     opened = open_runs(runs)
     found = find_judge(judge) if isinstance(judge, str) else judge
     model = found if isinstance(found, ModelJudge) else None
-    scorers = _Scorers(_metrics(metrics), None if isinstance(found, ModelJudge) else found)
+    given = _metrics(metrics, device, batch)
+    scorers = _Scorers(given, None if isinstance(found, ModelJudge) else found)
+    sets = [metric for metric in given if isinstance(metric, SetMetric)]
     with ExitStack() as stack:
         ledgers = [stack.enter_context(run.locked()) for run in opened]
         work = plan_work(opened, ledgers, scorers.wanted, retry_failed)
         progress(0, len(work))
+        stack.callback(scorers.batches.close)
         results = in_parallel(scorers.score_case, work, workers)
         stack.callback(results.close)
-        for done, rows in enumerate(results, start=1):
-            for index, ledger in enumerate(ledgers):
-                if own := [row for run, row in rows if run == index]:
-                    ledger.write(*own)
+        for done, scored in enumerate(results, start=1):
+            _write(ledgers, [*scored.rows, *scorers.batches.add(scored.pending)])
             progress(done, len(work))
+        _write(ledgers, list(scorers.batches.rest()))
+        if sets:
+            score_sets(opened, ledgers, sets, workers, retry_failed, progress)
         if model is not None:
             judge_outputs(opened, ledgers, model, limits or JudgeLimits(), retry_failed, progress)
     return opened
+
+
+def _write(ledgers: Sequence[Ledger], rows: Sequence[tuple[int, OutputRow | ScoreRow]]) -> None:
+    for index, ledger in enumerate(ledgers):
+        if own := [row for run, row in rows if run == index]:
+            ledger.write(*own)
 
 
 def open_runs(runs: Run | str | Path | Sequence[Run | str | Path]) -> list[Run]:
@@ -64,31 +87,44 @@ def open_runs(runs: Run | str | Path | Sequence[Run | str | Path]) -> list[Run]:
     return opened
 
 
-def _metrics(given: Iterable[str | Metric] | None) -> list[Metric]:
-    if given is None:
-        return find_metrics()
-    one = list(given)
-    ready = [metric for metric in one if isinstance(metric, Metric)]
-    named = find_metrics([metric for metric in one if isinstance(metric, str)])
-    return list({metric.name: metric for metric in [*named, *ready]}.values())
+def _metrics(
+    given: Iterable[str | AnyMetric] | None, device: str, batch: int | None
+) -> list[AnyMetric]:
+    named: list[AnyMetric] = []
+    for one in [DEFAULT] if given is None else given:
+        named += find_metrics([one], device=device, batch=batch) if isinstance(one, str) else [one]
+    return list({metric.name: metric for metric in named}.values())
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """One case: scores that are there, and outputs that wait for a network."""
+
+    rows: list[tuple[int, OutputRow | ScoreRow]]
+    pending: list[Pending]
 
 
 class _Scorers:
-    """Everything that gives a score at once, and how a failure of it becomes a reason."""
+    """Everything that scores outputs one by one, and how a failure of it becomes a reason."""
 
-    def __init__(self, metrics: list[Metric], judge: Judge | None) -> None:
-        self.metrics = metrics
+    def __init__(self, metrics: list[AnyMetric], judge: Judge | None) -> None:
+        self.metrics = [metric for metric in metrics if isinstance(metric, Metric)]
+        self.batches = Batches([metric for metric in metrics if isinstance(metric, BatchMetric)])
         self.judge = judge
-        self.wanted: Wanted = {metric.name: None for metric in metrics} | (
-            {} if judge is None else dict.fromkeys(judge.scores, judge.name)
+        self.wanted: Wanted = (
+            {metric.name: None for metric in self.metrics}
+            | {metric.name: metric.variant for metric in self.batches.metrics}
+            | ({} if judge is None else dict.fromkeys(judge.scores, judge.name))
         )
 
-    def score_case(self, work: Work) -> list[tuple[int, OutputRow | ScoreRow]]:
-        rows: list[tuple[int, OutputRow | ScoreRow]] = []
+    def score_case(self, work: Work) -> _Scored:
+        scored = _Scored([], [])
         for opened in open_outputs(work, self.wanted):
-            found: list[OutputRow | ScoreRow] = [*opened.replaced(), *self._score(opened)]
-            rows.extend((opened.output.run, row) for row in found)
-        return rows
+            pending, reasons = self.batches.prepare(opened)
+            found: list[OutputRow | ScoreRow] = [*opened.replaced(), *self._score(opened), *reasons]
+            scored.rows.extend((opened.output.run, row) for row in found)
+            scored.pending.extend(pending)
+        return scored
 
     def _score(self, opened: Opened) -> list[ScoreRow]:
         if opened.picture is None:
@@ -110,11 +146,11 @@ def measure(metric: Metric, opened: Opened, picture: Picture) -> ScoreRow:
     reason: str | None = None
     try:
         value = float(metric(opened.case, picture))
-        reason = _impossible(value, metric.low, metric.high, "metric")
+        reason = impossible(value, metric.low, metric.high, "metric")
     except (Undefined, InputError) as error:
         reason = one_line(str(error))
     except (Exception, SystemExit) as error:
-        reason = _broke("metric", error)
+        reason = broke("metric", error)
     seconds = time.perf_counter() - start
     value = value if reason is None else None
     return ScoreRow(*opened.key, metric.name, opened.sha, value, reason, {}, seconds)
@@ -135,7 +171,7 @@ def _ask(judge: Judge, opened: Opened, picture: Picture) -> list[ScoreRow]:
     except (Undefined, InputError) as error:
         read = dict.fromkeys(judge.scores, (None, one_line(str(error)), {}))
     except (Exception, SystemExit) as error:
-        read = dict.fromkeys(judge.scores, (None, _broke("judge", error), {}))
+        read = dict.fromkeys(judge.scores, (None, broke("judge", error), {}))
     seconds = (time.perf_counter() - start) / len(judge.scores)
     return [
         ScoreRow(*opened.key, name, opened.sha, value, reason, facts | detail, seconds)
@@ -150,17 +186,5 @@ def _verdict(verdict: Verdict | None) -> tuple[float | None, str | None, dict[st
     if verdict.value is None:
         return None, one_line(verdict.reason or "the judge gave no reason"), verdict.detail
     value = float(verdict.value)
-    reason = _impossible(value, 0.0, 1.0, "judge")
+    reason = impossible(value, 0.0, 1.0, "judge")
     return (value if reason is None else None), reason, verdict.detail
-
-
-def _impossible(value: float, low: float, high: float, who: str) -> str | None:
-    """Why a value cannot be a score: a wrong number is worse than none."""
-    slack = 1e-9
-    if math.isfinite(value) and low - slack <= value <= high + slack:
-        return None
-    return f"failed: the {who} returned {value:g}, outside {low:g} to {high:g}"
-
-
-def _broke(who: str, error: BaseException) -> str:
-    return one_line(f"failed: the {who} raised {type(error).__name__}: {error}")

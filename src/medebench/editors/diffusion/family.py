@@ -12,7 +12,6 @@ from medebench.cases.opened import OpenCase
 from medebench.device import out_of_memory, release_memory
 from medebench.editors.base import Edit, Refused, Request
 from medebench.editors.diffusion import device, finding
-from medebench.editors.diffusion.finding import Absent
 from medebench.editors.diffusion.frame import Frame, frame_for
 from medebench.editors.diffusion.pairs import shown_pictures
 from medebench.editors.diffusion.settings import LOADED_BY, DiffusionSettings
@@ -20,6 +19,7 @@ from medebench.editors.diffusion.weights import Weights
 from medebench.editors.showing import shown_facts, shown_text
 from medebench.errors import ImageError
 from medebench.settings import Settings as AnySettings
+from medebench.weights import Absent
 
 if TYPE_CHECKING:
     from PIL import Image

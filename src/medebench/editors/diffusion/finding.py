@@ -1,34 +1,26 @@
-"""Where the weights called so lie: built in, in a folder or file, or in the hub's cache."""
+"""The weights of a pipeline, its configuration, a LoRA: found like all weights, see weights/."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
 from medebench.editors.diffusion.settings import BUILTIN
-from medebench.editors.diffusion.weights import INDEX, Weights, identity_of
+from medebench.editors.diffusion.weights import INDEX, Weights
 from medebench.errors import NotReadyError, one_line
+from medebench.weights import Absent, Found
+from medebench.weights.finding import CACHE, locate, variable_problem
+from medebench.weights.hub import is_hub_id
+from medebench.weights.identity import identity_of
 
-Found = TypeVar("Found")
+T = TypeVar("T")
 
 _SINGLE = (".safetensors", ".ckpt", ".pt", ".bin")
-_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 #: All that a pipeline is configured by, and no weights.
 _CONFIGURATION = ("*.json", "*.txt", "*.model")
-
-
-@dataclass(frozen=True)
-class Absent:
-    """Why there are no such weights here, and what to do."""
-
-    problem: str
-    #: The hub may have them.
-    downloadable: bool = False
 
 
 def find_weights(model: str, leave_out: tuple[str, ...] = ()) -> Weights | Absent:
@@ -40,25 +32,28 @@ def find_weights(model: str, leave_out: tuple[str, ...] = ()) -> Weights | Absen
                 "the built-in model is not part of this installation; reinstall medebench"
             )
         return Weights(path, "phantom-editor")
-    path = Path(model).expanduser()
-    if path.exists():
-        return _local(path.absolute(), model, leave_out)
-    if not _HUB_ID.fullmatch(model):
-        return Absent(f"{model}: no such folder or file, and not a hub id like owner/name")
-    found = _in_cache(model)
-    if found is None or not (found / INDEX).is_file():
-        return Absent(
-            f"{model}: its weights are not on this machine; get them with "
-            f"'hf download {model}', or add download=true",
-            downloadable=True,
-        )
-    weights = Weights(found, model, leave_out)
+    getting = f"'medebench weights get {model}', or add download=true"
+    lacking = f"its weights are not on this machine; get them with {getting}"
+    found = _located(model, model, lacking)
+    if isinstance(found, Absent):
+        return found
+    path = found.path
+    if found.origin == CACHE:
+        if not (path / INDEX).is_file():
+            return Absent(f"{model}: {lacking}", downloadable=True)
+        weights = Weights(path, model, leave_out)
+        if problem := weights.problem():
+            what = f"{model}: {problem} in the hub's cache; finish the download with {getting}"
+            return Absent(what, downloadable=True)
+        return weights
+    if path.is_file():
+        if path.suffix.lower() not in _SINGLE:
+            return Absent(f"{model}: not a file of weights ({', '.join(_SINGLE)})")
+    elif not (path / INDEX).is_file():
+        return Absent(f"{model}: has no {INDEX}; name the folder that save_pretrained() wrote")
+    weights = Weights(path, path.name, leave_out)
     if problem := weights.problem():
-        return Absent(
-            f"{model}: {problem} in the hub's cache; finish the download with "
-            f"'hf download {model}', or add download=true",
-            downloadable=True,
-        )
+        return Absent(f"{model}: {problem}; copy the model again")
     return weights
 
 
@@ -78,19 +73,17 @@ def fetch_weights(model: str, leave_out: tuple[str, ...] = ()) -> Weights:
 
 def find_configuration(model: str) -> Path | Absent:
     """The folder that says how a single file is put together; it needs no weights."""
-    path = Path(model).expanduser()
-    if path.exists():
-        if (path / INDEX).is_file():
-            return path.absolute()
-        return Absent(f"config={model}: has no {INDEX}; name the folder of a pipeline")
-    found = _in_cache(model) if _HUB_ID.fullmatch(model) else None
-    if found is not None and (found / INDEX).is_file():
+    called = f"config={model}"
+    getting = f"""'hf download {model} --include "*.json" "*.txt"', or add download=true"""
+    lacking = f"is not on this machine; get it with {getting}"
+    found = _located(model, called, lacking)
+    if isinstance(found, Absent):
         return found
-    return Absent(
-        f"config={model}: is not on this machine; get it with "
-        f"""'hf download {model} --include "*.json" "*.txt"', or add download=true""",
-        downloadable=_HUB_ID.fullmatch(model) is not None,
-    )
+    if (found.path / INDEX).is_file():
+        return found.path
+    if found.origin == CACHE:
+        return Absent(f"{called}: {lacking}", downloadable=True)
+    return Absent(f"{called}: has no {INDEX}; name the folder of a pipeline")
 
 
 def fetch_configuration(model: str) -> Path:
@@ -100,16 +93,9 @@ def fetch_configuration(model: str) -> Path:
 
 def find_lora(lora: str) -> Path | Absent:
     """A LoRA's file, or the folder it is in."""
-    path = Path(lora).expanduser()
-    if path.exists():
-        return path.absolute()
-    if not _HUB_ID.fullmatch(lora):
-        return Absent(f"lora={lora}: no such file or folder, and not a hub id like owner/name")
-    found = _in_cache(lora)
-    if found is None:
-        what = f"lora={lora}: is not on this machine"
-        return Absent(f"{what}; get it with 'hf download {lora}', or add download=true", True)
-    return found
+    getting = f"'medebench weights get {lora}', or add download=true"
+    found = _located(lora, f"lora={lora}", f"is not on this machine; get it with {getting}")
+    return found if isinstance(found, Absent) else found.path
 
 
 def fetch_lora(lora: str) -> Path:
@@ -123,33 +109,22 @@ def lora_identity(path: Path) -> str:
     return f"lora {identity_of(files, path.parent if path.is_file() else path)}"
 
 
-def there(found: Found | Absent) -> Found:
+def there(found: T | Absent) -> T:
     """What was found, or word that it is missing."""
     if isinstance(found, Absent):
         raise NotReadyError(found.problem)
     return found
 
 
-def _local(path: Path, model: str, leave_out: tuple[str, ...]) -> Weights | Absent:
-    if path.is_file():
-        if path.suffix.lower() not in _SINGLE:
-            return Absent(f"{model}: not a file of weights ({', '.join(_SINGLE)})")
-    elif not (path / INDEX).is_file():
-        return Absent(f"{model}: has no {INDEX}; name the folder that save_pretrained() wrote")
-    weights = Weights(path, path.name, leave_out)
-    if problem := weights.problem():
-        return Absent(f"{model}: {problem}; copy the model again")
-    return weights
-
-
-def _in_cache(model: str) -> Path | None:
-    """The snapshot of a hub id that the hub's own tools would use without a network."""
-    from huggingface_hub import snapshot_download
-
-    try:
-        return Path(snapshot_download(model, local_files_only=True))
-    except (OSError, ValueError):
-        return None
+def _located(name: str, called: str, lacking: str) -> Found | Absent:
+    """Where something called so lies, whole or not."""
+    if found := locate(name):
+        return found
+    if not is_hub_id(name):
+        return Absent(f"{called}: no such folder or file, and not a hub id like owner/name")
+    if problem := variable_problem():
+        return Absent(f"{called}: {problem}")
+    return Absent(f"{called}: {lacking}", downloadable=True)
 
 
 def _fetch(name: str, **which: Any) -> None:
@@ -158,9 +133,7 @@ def _fetch(name: str, **which: Any) -> None:
     snapshot_download(name, **which)
 
 
-def _found_or_fetched(
-    name: str, find: Callable[[], Found | Absent], fetch: Callable[[], None]
-) -> Found:
+def _found_or_fetched(name: str, find: Callable[[], T | Absent], fetch: Callable[[], None]) -> T:
     """What `find` finds, at once or after `fetch`."""
     found = find()
     if isinstance(found, Absent) and found.downloadable:

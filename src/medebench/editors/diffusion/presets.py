@@ -7,7 +7,6 @@ from typing import ClassVar
 
 from medebench.editors.diffusion import finding
 from medebench.editors.diffusion.family import DiffusionEditor
-from medebench.editors.diffusion.finding import Absent
 from medebench.editors.diffusion.settings import (
     FluxKontextSettings,
     InstructDiffusionSettings,
@@ -17,6 +16,7 @@ from medebench.editors.diffusion.settings import (
     QwenImageEditSettings,
 )
 from medebench.settings import Settings as AnySettings
+from medebench.weights import Absent
 
 
 class InstructPix2Pix(DiffusionEditor):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,9 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from medebench.weights.identity import identity_of
+from medebench.weights.safetensors import file_problem, read_header
+
 INDEX = "model_index.json"
-#: Below this many bytes weights are told from others by all of their content.
-_HASHED_WHOLE = 200 * 2**20
 #: Bytes of a number, by the names in a safetensors file.
 _STORED = {"F64": 8, "I64": 8, "F32": 4, "I32": 4, "F16": 2, "BF16": 2, "I16": 2}
 _STORED |= {"F8_E4M3": 1, "F8_E5M2": 1, "I8": 1, "U8": 1, "BOOL": 1}
@@ -82,15 +82,8 @@ class Weights:
             return str(error)
         for file in files:
             name = file.name if self.single else str(file.relative_to(self.path))
-            if not file.is_file():
-                return f"{name} is missing"
-            if not file.stat().st_size:
-                return f"{name} is empty"
-            try:
-                if file.suffix == ".safetensors" and file.stat().st_size < _end(file):
-                    return f"{name} is cut off"
-            except (OSError, ValueError, KeyError, TypeError):
-                return f"{name} is damaged"
+            if problem := file_problem(file, name):
+                return problem
         return None
 
     def _expected(self) -> Iterator[Path]:
@@ -130,20 +123,6 @@ class Weights:
         return identity_of(files, self.path)
 
 
-def identity_of(files: list[Path], base: Path) -> str:
-    """A hash of the files' content, or of their names and headers where they are large."""
-    whole = sum(one.stat().st_size for one in files) <= _HASHED_WHOLE
-    digest = hashlib.sha256()
-    for one in files:
-        digest.update(f"{one.relative_to(base)} {one.stat().st_size}\n".encode())
-        if whole:
-            digest.update(one.read_bytes())
-        elif one.suffix == ".safetensors":
-            digest.update(json.dumps(_header(one)[1], sort_keys=True).encode())
-    kind = "sha256" if whole else "sha256 of names and headers"
-    return f"{kind} {digest.hexdigest()[:16]}"
-
-
 def _files(folder: Path, variant: str = "") -> list[Path] | None:
     """The weights in a folder by the names that `from_pretrained` looks for, in its order."""
     middle = f".{variant}" if variant else ""
@@ -167,27 +146,8 @@ def _memory(path: Path, each: int) -> int:
     if path.suffix != ".safetensors":
         return path.stat().st_size
     total = 0
-    for name, entry in _header(path)[1].items():
+    for name, entry in read_header(path)[1].items():
         if name != "__metadata__":
             first, last = entry["data_offsets"]
             total += (last - first) // _STORED.get(entry["dtype"], each) * each
     return total
-
-
-def _end(path: Path) -> int:
-    """How long the file must be for its header to be true."""
-    start, header = _header(path)
-    ends = [entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"]
-    return start + int(max(ends, default=0))
-
-
-def _header(path: Path) -> tuple[int, dict[str, Any]]:
-    """Where the numbers begin, and what the file says of them."""
-    with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        if length > path.stat().st_size:
-            raise ValueError("the header is cut off")
-        header = json.loads(file.read(length))
-    if not isinstance(header, dict):
-        raise ValueError("the header is no table")
-    return 8 + length, header

@@ -18,6 +18,7 @@ from medebench.report.figures import (
     inflation,
     radar,
     tradeoff,
+    worth,
 )
 from medebench.report.figures.style import inline, save, standalone
 from medebench.report.palette import Colour, run_colours
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from medebench.report.diagnosis import Diagnosis
+    from medebench.report.learned import Learned
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Drawing:
     @property
     def wide(self) -> bool:
         """Whether it takes a row of the page for itself."""
-        return self.name.startswith(("radar", "failures"))
+        return self.name.startswith(("radar", "failures", "worth"))
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,13 @@ def draw_diagnosis(diagnosis: Diagnosis, material: Material) -> list[Drawing]:
         ),
     ]
     return [drawing for plan in plans if (drawing := _draw(*plan)) is not None]
+
+
+def draw_learned(learned: Learned) -> list[Drawing]:
+    """What the metrics are worth, where that was published."""
+    title, words = "What each is worth", worth.caption(learned)
+    drawing = _draw("worth", title, words, "", lambda: worth.draw(learned))
+    return [] if drawing is None else [drawing]
 
 
 Plan = tuple[str, str, str, str, "Callable[[], AbstractContextManager[Figure] | None]"]

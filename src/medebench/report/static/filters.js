@@ -8,7 +8,7 @@ MB.filters = (() => {
   const any = (text) => [["", text]];
   // Editing accuracy tells outputs apart best; without a judge, the leading preservation does.
   const accuracy = scores.find((score) => score.name.startsWith("ea_"));
-  const start = accuracy?.name ?? (byName.has(MB.headline()) ? MB.headline() : scores[0].name);
+  const start = accuracy?.name ?? (byName.has(MB.headline()) ? MB.headline() : scores[0]?.name);
 
   const clear = () => {
     MB.options($("f-organ"), [...any("all"), ...sorted(organs).map(([, text]) => [text, text])], "");
@@ -69,7 +69,7 @@ MB.filters = (() => {
       if ((low !== null && !(value !== null && value >= low)) || (high !== null && !(value !== null && value <= high))) continue;
       found.push([one, value]);
     }
-    const up = byName.get(metric).better === "lower" ? -1 : 1;
+    const up = byName.get(metric)?.better === "lower" ? -1 : 1;
     const sort = $("f-sort").value;
     const last = (value) => (value === null ? Infinity : value);
     const orders = {
@@ -101,7 +101,7 @@ MB.filters = (() => {
 
   return {
     apply,
-    metric: () => byName.get($("f-score").value),
+    metric: () => byName.get($("f-score").value) ?? { name: "", label: "score", better: "neither", decimals: 3 },
     shown: () => runs.filter((run) => !hidden.has(run.index)),
     chosen: () => ($("f-run").value === "" ? null : Number($("f-run").value)),
   };

@@ -86,6 +86,7 @@
   };
 
   const showOrgans = () => {
+    if (!organScore) return; // nothing but scores of sets
     const score = byName.get(organScore.value);
     const basis = organBasis ? organBasis.value : data.basis;
     const tasks = finer().value === "tasks";
@@ -112,8 +113,10 @@
       known.length ? MB.number(score, high) : "", el("span", { text: ` ${words[score.better]}` }));
   };
 
-  MB.options(organScore, choices, first());
-  organScore.addEventListener("change", showOrgans);
+  if (organScore) {
+    MB.options(organScore, choices, first());
+    organScore.addEventListener("change", showOrgans);
+  }
   const both = () => { showPairs(); showOrgans(); };
   document.addEventListener("mb:theme", showOrgans);
   document.addEventListener("mb:headline", () => {

@@ -32,7 +32,7 @@
   // The CP that leads stands first of the two, in every row.
   const lead = (name) => {
     const pair = ["cp", "cp_published"];
-    for (const row of table.rows) {
+    for (const row of table ? table.rows : []) {
       const cells = [...row.cells].filter((cell) => pair.includes(cell.dataset.score));
       if (cells.length === 2 && cells[0].dataset.score !== name) swap(cells[0], cells[1]);
       for (const cell of cells) cell.classList.toggle("lead", cell.dataset.score === name);
@@ -48,8 +48,10 @@
     }
   };
   onChoice("headline", lead);
-  onChoice("mean", (value) => { table.dataset.mean = value; });
-  onChoice("basis", (value) => { table.dataset.basis = value; });
+  for (const means of document.querySelectorAll("table.means")) {
+    onChoice(`${means.dataset.prefix}mean`, (value) => { means.dataset.mean = value; });
+    onChoice(`${means.dataset.prefix}basis`, (value) => { means.dataset.basis = value; });
+  }
   MB.headline = () => root.dataset.headline;
 
   // Which section is being read.

@@ -1,0 +1,115 @@
+"""The Inception that FID and KID are defined with, as an encoder.
+
+Pictures are prepared as clean-fid does in its mode "clean": each channel is resized to 299 x 299
+in floating point with Pillow's antialiased bicubic filter, cut to 0 ... 255 and never rounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from medebench.cases.image import Picture
+from medebench.device import TORCH, choose_device, missing_releases, no_device
+from medebench.encoders.base import Encoder, Features
+from medebench.errors import InputError, NotReadyError
+from medebench.weights import Absent, Found, find_weights
+
+#: Changes when the same weights would give other vectors.
+PREPARED = "clean-1"
+_SIDE = 299
+
+
+class InceptionEncoder(Encoder):
+    """2048 numbers a picture, the mean of the last layer over the frame."""
+
+    def __init__(
+        self,
+        weights: str | None = None,
+        name: str = "inception",
+        device: str = "auto",
+        batch: int | None = None,
+    ) -> None:
+        if batch is not None and batch < 1:
+            raise InputError(f"{name}: batch={batch} must be at least 1")
+        self.source = weights or "inception"
+        self.name = name
+        self.device = device
+        self.batch = batch or self.batch
+        self._network: Any = None
+        self._device = "cpu"
+
+    def problem(self) -> str | None:
+        if lacking := missing_releases(TORCH, "metrics"):
+            return f"{self.name} {lacking}"
+        found = find_weights(self.source)
+        return found.problem if isinstance(found, Absent) else no_device(self.device)
+
+    @cached_property
+    def identity(self) -> str:
+        return f"inception {self._found.identity} pictures {PREPARED}"
+
+    @cached_property
+    def _found(self) -> Found:
+        found = find_weights(self.source)
+        if isinstance(found, Absent):
+            raise NotReadyError(found.problem)
+        return found
+
+    def prepare(self, picture: Picture, data_range: int) -> NDArray[np.float32]:
+        """(299, 299, 3) in 0 ... 255."""
+        grey = bool((picture == picture[..., :1]).all())
+        planes = [
+            _resized(picture[..., channel], 255 / data_range) for channel in range(1 if grey else 3)
+        ]
+        return np.stack(planes * 3 if grey else planes, axis=-1)
+
+    def encode(self, prepared: Sequence[NDArray[Any]]) -> Features:
+        import torch
+
+        network = self.network()
+        # As they lie, pictures are channels last, and so are the kernels.
+        pixels = torch.from_numpy(np.stack(prepared)).to(self._device).permute(0, 3, 1, 2)
+        with torch.inference_mode(), _exact(self._device):
+            vectors: Features = network((pixels - 128) / 128).cpu().numpy()
+        return vectors
+
+    def network(self) -> Any:
+        """The network on its device."""
+        if self._network is None:
+            from medebench.encoders.inception_network import Network
+            from medebench.encoders.inception_weights import read_inception
+
+            self._device = choose_device(self.device)
+            self._network = Network(read_inception(self._found.path)).to(self._device).eval()
+        return self._network
+
+    def close(self) -> None:
+        self._network = None
+
+
+def _resized(plane: NDArray[Any], factor: float) -> NDArray[np.float32]:
+    values = plane.astype(np.float32)
+    if factor != 1:
+        values *= np.float32(factor)
+    image = Image.fromarray(values).resize((_SIDE, _SIDE), Image.Resampling.BICUBIC)
+    return np.asarray(image).clip(0, 255)
+
+
+def _exact(device: str) -> AbstractContextManager[None]:
+    """CUDA would else multiply with 10 bits of the mantissa."""
+    if not device.startswith("cuda"):
+        return nullcontext()
+    import torch
+
+    now: Any = torch.backends.cudnn
+    exact: AbstractContextManager[None] = now.flags(
+        enabled=now.enabled, benchmark=now.benchmark, allow_tf32=False
+    )
+    return exact

@@ -1,0 +1,223 @@
+"""MedCLIP: chest X-rays and their reports, 512 numbers each.
+
+Its own package needs releases of transformers that are long gone, so that the two towers are put
+together here: Swin (or ResNet-50) for pictures, ClinicalBERT for texts, each with a projection.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from medebench.cases.image import Picture
+from medebench.device import choose_device
+from medebench.encoders.assembled import AssembledEncoder
+from medebench.encoders.base import Features, Read, scaled
+from medebench.encoders.pretrained import as_rows, exact
+from medebench.encoders.towers import (
+    RESNET50,
+    Tensors,
+    below,
+    filled,
+    read_tensors,
+    refuse_misfit,
+    resnet,
+    tower,
+)
+from medebench.encoders.wordpiece import WordPieces, vocabulary
+from medebench.errors import NotReadyError
+from medebench.weights import Found, find_weights
+from medebench.weights.hub import in_hub_cache
+from medebench.weights.identity import sha256_of
+from medebench.weights.safetensors import read_header
+
+#: The model whose vocabulary it reads texts with.
+VOCABULARY = "emilyalsentzer/Bio_ClinicalBERT"
+FILES = ("pytorch_model.bin", "model.safetensors")
+SIZE = 224
+MEAN, STD = 0.5862785803043838, 0.27950088968644304
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How large the towers are; as published, if nothing else is said."""
+
+    swin: Mapping[str, Any] = field(
+        default_factory=lambda: {
+            "image_size": SIZE,
+            "patch_size": 4,
+            "embed_dim": 96,
+            "depths": [2, 2, 6, 2],
+            "num_heads": [3, 6, 12, 24],
+            "window_size": 7,
+        }
+    )
+    resnet: Mapping[str, Any] = field(default_factory=lambda: RESNET50)
+    bert: Mapping[str, Any] = field(
+        default_factory=lambda: {
+            "vocab_size": 28996,
+            "hidden_size": 768,
+            "num_hidden_layers": 12,
+            "num_attention_heads": 12,
+            "intermediate_size": 3072,
+            "max_position_embeddings": 512,
+        }
+    )
+    numbers: int = 512
+    tokens: int = 77
+
+
+@dataclass
+class _Loaded:
+    device: str
+    pieces: WordPieces
+    image: Any
+    image_head: Any
+    text: Any
+    text_head: Any
+
+
+class MedClipEncoder(AssembledEncoder):
+    """`source` is the published folder, its pytorch_model.bin, or the known name "medclip"."""
+
+    kind = "medclip"
+
+    def __init__(
+        self,
+        source: str = "medclip",
+        name: str | None = None,
+        device: str = "auto",
+        batch: int | None = None,
+        sizes: Sizes | None = None,
+    ) -> None:
+        super().__init__(source, name, device, batch)
+        self.sizes = sizes or Sizes()
+
+    def facts(self) -> dict[str, Any]:
+        return {
+            "weights": self._file().name,
+            "sizes": asdict(self.sizes),
+            "vocabulary": sha256_of(_vocabulary(self.folder)),
+            "pictures": f"grey, black around to a square, {SIZE} bicubic",
+        }
+
+    def prepare(self, picture: Picture, data_range: int) -> NDArray[np.uint8]:
+        """Grey, in the middle of a black square, 224 x 224."""
+        image = Image.fromarray(np.ascontiguousarray(scaled(picture, data_range))).convert("L")
+        side = max(SIZE, image.width, image.height)
+        square = Image.new("L", (side, side))
+        square.paste(image, ((side - image.width) // 2, (side - image.height) // 2))
+        return np.asarray(square.resize((SIZE, SIZE), Image.Resampling.BICUBIC))
+
+    def encode(self, prepared: Sequence[NDArray[Any]]) -> Features:
+        import torch
+
+        it = self._load()
+        grey = (np.stack(prepared).astype(np.float32) / 255 - np.float32(MEAN)) / np.float32(STD)
+        pixels = torch.from_numpy(grey)[:, None].to(it.device).expand(-1, 3, -1, -1)
+        with torch.inference_mode(), exact(it.device):
+            return as_rows(it.image_head(it.image(pixels).pooler_output.flatten(1)))
+
+    def read(self, texts: Sequence[str]) -> list[Read]:
+        """The mean over a text's tokens and three layers, projected.
+
+        The published code takes the padding of a batch into the mean, so that a text's vector
+        depends on its neighbours; here it is that of a text on its own.
+        """
+        import torch
+
+        it = self._load()
+        pieces = it.pieces(texts)
+        mask = pieces.mask.to(it.device)
+        with torch.inference_mode(), exact(it.device):
+            layers = it.text(
+                input_ids=pieces.ids.to(it.device), attention_mask=mask, output_hidden_states=True
+            ).hidden_states
+            states = (layers[1] + layers[2] + layers[-1]) / 3
+            weight = mask[..., None].to(states.dtype)
+            mean = (states * weight).sum(1) / weight.sum(1)
+            rows = as_rows(it.text_head(mean))
+        return [Read(*one) for one in zip(rows, pieces.tokens, pieces.read, strict=True)]
+
+    def _file(self) -> Path:
+        if self.weights.path.is_file():
+            return self.weights.path
+        for name in FILES:
+            if (self.folder / name).is_file():
+                return self.folder / name
+        raise NotReadyError(f"{self.folder}: has no {' or '.join(FILES)}; unpack the weights there")
+
+    def _load(self) -> _Loaded:
+        if self._loaded is None:
+            from torch import nn
+
+            weights = self._file()
+            tensors = read_tensors(weights)
+            known = ("vision_model.", "text_model.", "logit_scale")
+            refuse_misfit(
+                f"{weights}: this is not MedCLIP",
+                [one for one in known if not any(name.startswith(one) for name in tensors)],
+                [name for name in tensors if not name.startswith(known)],
+                [],
+            )
+            device = choose_device(self.device)
+            image, image_head = self._image_tower(below(tensors, "vision_model."), weights)
+            text = tower("Bert", self.sizes.bert, below(tensors, "text_model.model."), weights)
+            head = nn.Linear(self.sizes.bert["hidden_size"], self.sizes.numbers, bias=False)
+            filled(head, below(tensors, "text_model.projection_head."), weights)
+            pieces = WordPieces(_vocabulary(self.folder), self.sizes.tokens)
+            parts = (image, image_head, text, head)
+            self._loaded = _Loaded(device, pieces, *(one.to(device) for one in parts))
+        return cast(_Loaded, self._loaded)
+
+    def _image_tower(self, tensors: Tensors, weights: Path) -> tuple[Any, Any]:
+        """The one its authors recommend, or the ResNet-50 they publish beside it."""
+        from torch import nn
+
+        sizes = self.sizes
+        inside = below(tensors, "model.")
+        if "conv1.weight" in inside:
+            head = nn.Linear(sizes.resnet["hidden_sizes"][-1], sizes.numbers, bias=False)
+            filled(head, below(inside, "fc."), weights)
+            trunk = {name: one for name, one in inside.items() if not name.startswith("fc.")}
+            return resnet(sizes.resnet, trunk, weights), head
+        width = sizes.swin["embed_dim"] * 2 ** (len(sizes.swin["depths"]) - 1)
+        head = nn.Linear(width, sizes.numbers, bias=False)
+        filled(head, below(tensors, "projection_head."), weights)
+        return tower("Swin", sizes.swin, inside, weights), head
+
+
+def is_medclip(folder: Path) -> bool:
+    """Whether the weights in a folder have MedCLIP's names; they are not read to tell."""
+    mark = "text_model.projection_head.weight"
+    try:
+        for path in (folder / name for name in FILES):
+            if path.suffix == ".safetensors" and path.is_file():
+                return mark in read_header(path)[1]
+            if path.is_file():
+                with zipfile.ZipFile(path) as archive:
+                    names = [one for one in archive.namelist() if one.endswith("data.pkl")]
+                    return any(mark.encode() in archive.read(one) for one in names)
+    except (OSError, ValueError, zipfile.BadZipFile):
+        pass
+    return False
+
+
+def _vocabulary(folder: Path) -> Path:
+    """Beside the weights, or where the model whose vocabulary it is lies on this machine."""
+    other = find_weights(VOCABULARY)
+    elsewhere = other.path if isinstance(other, Found) else in_hub_cache(VOCABULARY)
+    for place in (folder, elsewhere):
+        if place is not None and (file := vocabulary(place)) is not None:
+            return file
+    raise NotReadyError(
+        f"MedCLIP reads texts with the vocab.txt of {VOCABULARY}: put it into {folder}, "
+        f"or get it with 'medebench weights get {VOCABULARY}'"
+    )

@@ -1,0 +1,213 @@
+"""What the encoders that transformers loads have in common: a folder, its config, its network."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medebench.cases.image import Picture
+from medebench.device import (
+    TRANSFORMERS,
+    choose_device,
+    missing_releases,
+    no_device,
+    release_memory,
+)
+from medebench.encoders.base import Encoder, Features
+from medebench.encoders.preprocess import Preprocess
+from medebench.errors import InputError, MedebenchError, NotReadyError, one_line
+from medebench.weights import Absent, Found, find_weights
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+#: Numbers beside the network that no vector depends on.
+_BESIDE = re.compile(r"(^|\.)(logit_scale|logit_bias|position_ids)$")
+
+
+class PretrainedEncoder(Encoder):
+    """A folder of transformers, given or in the hub's cache; code of strangers is never run."""
+
+    #: The `model_type`s that are understood.
+    kinds: ClassVar[frozenset[str]]
+
+    def __init__(
+        self,
+        source: str,
+        name: str | None = None,
+        device: str = "auto",
+        batch: int | None = None,
+    ) -> None:
+        self.source = source
+        self.name = name or source
+        if batch is not None and batch < 1:
+            raise InputError(f"{self.name}: batch={batch} must be at least 1")
+        self.device = device
+        if batch is not None:
+            self.batch = batch
+        self._network: Any = None
+        self._device = "cpu"
+
+    def problem(self) -> str | None:
+        if lacking := missing_releases(TRANSFORMERS, "metrics"):
+            return f"{self.name} {lacking}"
+        try:
+            _ = self.identity
+        except MedebenchError as error:
+            return str(error)
+        return no_device(self.device)
+
+    @cached_property
+    def weights(self) -> Found:
+        found = find_weights(self.source)
+        if isinstance(found, Absent):
+            raise NotReadyError(found.problem)
+        if not found.path.is_dir():
+            raise InputError(f"{self.name}: {found.path} is a file; name the model's folder")
+        return found
+
+    @property
+    def folder(self) -> Path:
+        return self.weights.path
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        """What config.json says."""
+        config = read_config(self.folder)
+        if (kind := config.get("model_type")) not in self.kinds:
+            known = ", ".join(sorted(self.kinds))
+            raise InputError(
+                f"{self.folder / 'config.json'}: model_type {kind!r} is not known here; {known} are"
+            )
+        return config
+
+    @property
+    def kind(self) -> str:
+        return str(self.config["model_type"])
+
+    @cached_property
+    def preprocess(self) -> Preprocess:
+        return Preprocess.read(self.folder, self.kind)
+
+    @cached_property
+    def identity(self) -> str:
+        return f"{self.kind} {self.weights.identity} pictures {self.preprocess.digest}"
+
+    def prepare(self, picture: Picture, data_range: int) -> NDArray[Any]:
+        return self.preprocess.prepare(picture, data_range)
+
+    def encode(self, prepared: Sequence[NDArray[Any]]) -> Features:
+        import torch
+
+        network = self.network()
+        pixels = torch.from_numpy(self.preprocess.finish(np.stack(prepared))).to(self._device)
+        with torch.inference_mode(), exact(self._device):
+            return as_rows(self._see(network, pixels))
+
+    @abstractmethod
+    def _see(self, network: Any, pixels: Tensor) -> Tensor:
+        """A row for each picture."""
+
+    def network(self) -> Any:
+        """The network on its device, in float32 whatever the file holds."""
+        if self._network is None:
+            self._device = choose_device(self.device)
+            with quiet():
+                self._network = self._load().to(self._device)
+        return self._network
+
+    def _load(self) -> Any:
+        import torch
+        from transformers import AutoModel
+
+        try:
+            network, told = AutoModel.from_pretrained(
+                str(self.folder),
+                dtype=torch.float32,
+                local_files_only=True,
+                trust_remote_code=False,
+                weights_only=True,
+                output_loading_info=True,
+            )
+        except Exception as error:
+            raise self.broken("does not load", error) from error
+        # transformers only warns and fills what is missing with random numbers.
+        missing = sorted(one for one in told["missing_keys"] if not self._spare(one))
+        if missing:
+            raise InputError(
+                f"{self.name}: {self.folder} lacks {len(missing)} of its parts, such as"
+                f" {missing[0]}; get the model whole"
+            )
+        return network.eval()
+
+    def _spare(self, key: str) -> bool:
+        """Whether the vectors are the same without it."""
+        return _BESIDE.search(key) is not None
+
+    def broken(self, what: str, error: Exception) -> InputError:
+        why = f"{type(error).__name__}: {one_line(str(error), 200)}"
+        return InputError(f"{self.name}: {self.folder} {what} ({why}); get the model again")
+
+    def close(self) -> None:
+        self._network = None
+        release_memory()
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """A model folder's config.json; InputError where there is none."""
+    path = folder / "config.json"
+    try:
+        config = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{folder}: has no config.json; name a model's folder") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read as JSON; get the file again") from error
+    if not isinstance(config, dict):
+        raise InputError(f"{path}: holds no settings; get the file again")
+    return config
+
+
+def as_rows(vectors: Tensor) -> Features:
+    rows: Features = vectors.float().cpu().numpy()
+    return rows
+
+
+def exact(device: str) -> AbstractContextManager[None]:
+    """CUDA would else convolve with 10 bits of the mantissa."""
+    if not device.startswith("cuda"):
+        return nullcontext()
+    import torch
+
+    now: Any = torch.backends.cudnn
+    flags: AbstractContextManager[None] = now.flags(
+        enabled=now.enabled, benchmark=now.benchmark, allow_tf32=False
+    )
+    return flags
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """transformers' bars, advice and warnings are not for our users."""
+    from transformers.utils import logging
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()

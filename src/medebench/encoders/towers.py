@@ -1,0 +1,159 @@
+"""Networks of transformers, filled from a plain file of tensors; nothing here asks the hub."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from medebench.encoders.pretrained import quiet
+from medebench.errors import InputError, one_line
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Tensors: TypeAlias = "dict[str, Tensor]"
+
+RESNET50: Mapping[str, Any] = {
+    "embedding_size": 64,
+    "hidden_sizes": [256, 512, 1024, 2048],
+    "depths": [3, 4, 6, 3],
+    "layer_type": "bottleneck",
+}
+#: Counters and indices that were once written beside the weights and hold nothing learned.
+_IDLE = re.compile(r"(position_ids|relative_position_index|num_batches_tracked)$")
+#: torchvision's names for the parts of a ResNet, and those of transformers.
+_RESNET = (
+    (r"^conv1\.", "embedder.embedder.convolution."),
+    (r"^bn1\.", "embedder.embedder.normalization."),
+    (r"\.conv1\.", ".layer.0.convolution."),
+    (r"\.conv2\.", ".layer.1.convolution."),
+    (r"\.conv3\.", ".layer.2.convolution."),
+    (r"\.bn1\.", ".layer.0.normalization."),
+    (r"\.bn2\.", ".layer.1.normalization."),
+    (r"\.bn3\.", ".layer.2.normalization."),
+    (r"\.downsample\.0\.", ".shortcut.convolution."),
+    (r"\.downsample\.1\.", ".shortcut.normalization."),
+)
+
+
+def read_tensors(path: Path) -> Tensors:
+    """The tensors in a file; a file that would run code of its own is refused."""
+    import torch
+
+    try:
+        if path.suffix == ".safetensors":
+            from safetensors.torch import load_file
+
+            return dict(load_file(path))
+        read = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:
+        why = one_line(str(error), 120) or type(error).__name__
+        raise InputError(f"{path}: cannot be read as weights ({why}); get it again") from error
+    if isinstance(read, dict) and isinstance(read.get("state_dict"), dict):
+        read = read["state_dict"]
+    if not isinstance(read, dict) or not all(
+        isinstance(one, torch.Tensor) for one in read.values()
+    ):
+        raise InputError(f"{path}: holds no named tensors; name the file of the weights")
+    return cast(Tensors, read)
+
+
+def below(tensors: Tensors, prefix: str) -> Tensors:
+    """Those whose name begins so, without the beginning."""
+    return {name[len(prefix) :]: one for name, one in tensors.items() if name.startswith(prefix)}
+
+
+def tower(
+    kind: str, config: Mapping[str, Any], tensors: Tensors, where: Path, **options: Any
+) -> Any:
+    """transformers' `kind` ("Bert", "Swin", ...) with these weights, all of them and no others."""
+    import torch
+    import transformers
+
+    with offline():
+        try:
+            network, told = getattr(transformers, f"{kind}Model").from_pretrained(
+                None,
+                config=getattr(transformers, f"{kind}Config")(**config),
+                # By way of this method, because it knows the names that parts had in the past.
+                state_dict={name: one for name, one in tensors.items() if not _IDLE.search(name)},
+                dtype=torch.float32,
+                ignore_mismatched_sizes=True,
+                output_loading_info=True,
+                **options,
+            )
+        except Exception as error:
+            raise InputError(f"{where}: does not fit {kind} ({one_line(str(error))})") from error
+    changed = [one if isinstance(one, str) else one[0] for one in told["mismatched_keys"]]
+    missing = [one for one in told["missing_keys"] if not _IDLE.search(one)]
+    refuse_misfit(
+        f"{where}: the weights do not fit {kind}", missing, told["unexpected_keys"], changed
+    )
+    return network.eval()
+
+
+def resnet(config: Mapping[str, Any], tensors: Tensors, where: Path) -> Any:
+    """A ResNet whose tensors have torchvision's names; `fc` is not part of it."""
+    renamed = {}
+    for name, one in tensors.items():
+        name = re.sub(
+            r"^layer(\d)\.(\d+)",
+            lambda found: f"encoder.stages.{int(found[1]) - 1}.layers.{found[2]}",
+            name,
+        )
+        for pattern, new in _RESNET:
+            name = re.sub(pattern, new, name)
+        renamed[name] = one
+    return tower("ResNet", config, renamed, where)
+
+
+def filled(network: Any, tensors: Tensors, where: Path) -> Any:
+    """A small network with these weights, all of them and no others."""
+    own = network.state_dict()
+    refuse_misfit(
+        f"{where}: the weights do not fit",
+        own.keys() - tensors.keys(),
+        tensors.keys() - own.keys(),
+        [one for one in own.keys() & tensors.keys() if own[one].shape != tensors[one].shape],
+    )
+    network.load_state_dict(tensors)
+    return network.eval()
+
+
+def refuse_misfit(
+    what: str, missing: Iterable[str], unknown: Iterable[str], changed: Iterable[str]
+) -> None:
+    """One line about tensors that are not there, not known or of another shape."""
+    parts = [
+        f"{said} {_named(names)}"
+        for said, names in (
+            ("no", sorted(missing)),
+            ("unknown", sorted(unknown)),
+            ("another shape:", sorted(changed)),
+        )
+        if names
+    ]
+    if parts:
+        raise InputError(f"{what}: {'; '.join(parts)}")
+
+
+def _named(names: list[str]) -> str:
+    return ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
+
+
+@contextmanager
+def offline() -> Iterator[None]:
+    """No question to the hub, and no bars, advice or warnings of the libraries."""
+    from huggingface_hub import constants
+
+    before = constants.HF_HUB_OFFLINE
+    # Read from the environment once, when it is imported; to set the variable would be too late.
+    constants.HF_HUB_OFFLINE = True
+    try:
+        with quiet():
+            yield
+    finally:
+        constants.HF_HUB_OFFLINE = before

@@ -1,0 +1,84 @@
+"""Texts as BERT reads them: word pieces of a plain vocabulary file, counted and cut."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from medebench.errors import InputError, one_line
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+#: One of them is enough.
+FILES = ("vocab.txt", "tokenizer.json")
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Texts side by side: 0 in `mask` is where a shorter one has ended."""
+
+    ids: Tensor
+    mask: Tensor
+    #: Of each whole text, and of what is left of it; [CLS] and [SEP] count.
+    tokens: list[int]
+    read: list[int]
+
+
+def vocabulary(folder: Path) -> Path | None:
+    """The file in a model's folder that says how texts are cut into pieces."""
+    return next((folder / name for name in FILES if (folder / name).is_file()), None)
+
+
+class WordPieces:
+    """A tokenizer of BERT's kind that keeps `limit` tokens of a text."""
+
+    def __init__(self, file: Path, limit: int) -> None:
+        self.limit = limit
+        self._tokenizer = _open(file)
+        self._pad = self._tokenizer.token_to_id("[PAD]") or 0
+        self._end = self._tokenizer.token_to_id("[SEP]")
+
+    def __call__(self, texts: Sequence[str]) -> Pieces:
+        import torch
+
+        whole = [one.ids for one in self._tokenizer.encode_batch(list(texts))]
+        cut = [
+            ids if len(ids) <= self.limit else [*ids[: self.limit - 1], self._end] for ids in whole
+        ]
+        longest = max(map(len, cut), default=0)
+        return Pieces(
+            torch.tensor([ids + [self._pad] * (longest - len(ids)) for ids in cut]),
+            torch.tensor([[1] * len(ids) + [0] * (longest - len(ids)) for ids in cut]),
+            [len(ids) for ids in whole],
+            [len(ids) for ids in cut],
+        )
+
+
+def _open(file: Path) -> Any:
+    from tokenizers import BertWordPieceTokenizer, Tokenizer
+
+    try:
+        if file.name == "tokenizer.json":
+            made = Tokenizer.from_file(str(file))
+            made.no_truncation()
+            made.no_padding()
+            return made
+        return BertWordPieceTokenizer(str(file), lowercase=_lowercase(file.parent))
+    except Exception as error:
+        # The library raises plain exceptions of its own for whatever it does not understand.
+        raise InputError(f"{file}: is no vocabulary of BERT ({one_line(str(error))})") from error
+
+
+def _lowercase(folder: Path) -> bool:
+    """As the file beside the vocabulary says; published vocabularies without one mean yes."""
+    path = folder / "tokenizer_config.json"
+    if not path.is_file():
+        return True
+    try:
+        return bool(json.loads(path.read_text("utf-8")).get("do_lower_case", True))
+    except (OSError, ValueError, AttributeError) as error:
+        raise InputError(f"{path}: cannot be read as JSON; get the file again") from error

@@ -1,0 +1,1 @@
+"""ImageReward: what people would prefer to see for a text."""

@@ -1,0 +1,204 @@
+"""What an encoder makes of an edit: is it like the reference, like the text, in its direction?
+
+    isim    cos(E(output), E(reference))
+    talign  cos(E(output), T(text))
+    dalign  cos(E(output) - E(previous), T(text))
+
+E sees pictures, T reads texts; the text is the prompt or the change description.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from medebench.encoders.base import Encoder, Features, Read
+from medebench.encoders.extract import Extractor, Shown
+from medebench.encoders.find import encoder_name, find_encoder, reads_texts
+from medebench.encoders.sharing import shared_extractor
+from medebench.errors import ImageError, InputError
+from medebench.metrics.base import BatchMetric, Measured, MetricInfo, Subject, Undefined
+
+#: A difference this small beside the vectors themselves is the rounding of the network.
+ROUNDING = 1e-5
+
+
+@dataclass(frozen=True)
+class Family:
+    summary: str
+    #: The picture the output stands beside, if any.
+    beside: Literal["reference", "previous"] | None
+    #: The field of the case that is read, if any.
+    text: Literal["prompt", "description"] | None
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        needed = [self.text] if self.text else []
+        return (*needed, "reference") if self.beside == "reference" else tuple(needed)
+
+
+FAMILIES: dict[str, Family] = {
+    "isim": Family("likeness of output and reference to the encoder", "reference", None),
+    "talign_prompt": Family("likeness of output and prompt to the encoder", None, "prompt"),
+    "talign_description": Family(
+        "likeness of output and change description to the encoder", None, "description"
+    ),
+    "dalign_prompt": Family("likeness of the change and the prompt", "previous", "prompt"),
+    "dalign_description": Family(
+        "likeness of the change and its description", "previous", "description"
+    ),
+}
+
+
+def cosine(one: Features, other: Features) -> float:
+    """The cosine of the angle between two vectors; exactly 1 for equal ones.
+
+    >>> cosine(np.float32([1, 0]), np.float32([1, 1])) == math.sqrt(0.5)
+    True
+    """
+    a, b = np.asarray(one, np.float64), np.asarray(other, np.float64)
+    squares = float(a @ a) * float(b @ b)
+    if squares == 0:
+        raise Undefined("the encoder gave a vector without a direction")
+    if not math.isfinite(value := float(a @ b) / math.sqrt(squares)):
+        raise Undefined("the encoder gave a vector that is not finite")
+    return min(1.0, max(-1.0, value))
+
+
+def change(output: Features, previous: Features) -> Features:
+    """The way from one vector to the other; Undefined where it is no longer than roundings are."""
+    way = np.asarray(output, np.float64) - np.asarray(previous, np.float64)
+    if np.linalg.norm(way) <= ROUNDING * np.linalg.norm(previous):
+        raise Undefined("the encoder sees no difference between the output and the previous image")
+    return way.astype(np.float32)
+
+
+def info(family: str, which: str | None = None) -> MetricInfo:
+    """What the numbers of `<family>_<encoder>` mean; no weights are needed to say.
+
+    A ledger may name an encoder after a folder that is no longer here, or on another machine.
+    """
+    try:
+        name = encoder_name(which)
+    except InputError:
+        name = str(which)
+    return _info(family, name)
+
+
+def make(family: str, which: str | None, device: str, batch: int | None) -> BatchMetric:
+    """The metric on the encoder `which` (a known name, hub id or folder; by default the paper's).
+
+    InputError where that encoder reads no texts, said before its weights are looked for.
+    """
+    known = _info(family, encoder_name(which))
+    if FAMILIES[family].text and reads_texts(which) is False:
+        raise _reads_nothing(known.name, encoder_name(which))
+    return semantic_metric(family, find_encoder(which, device, batch))
+
+
+def semantic_metric(family: str, encoder: Encoder) -> BatchMetric:
+    """The metric on this encoder; all of one encoder share their features."""
+    known = _info(family, encoder.name)
+    if FAMILIES[family].text and not encoder.texts:
+        raise _reads_nothing(known.name, encoder.name)
+    return SemanticMetric(known, FAMILIES[family], encoder)
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    output: Shown
+    beside: Shown | None
+    text: str | None
+
+
+class SemanticMetric(BatchMetric):
+    def __init__(self, known: MetricInfo, family: Family, encoder: Encoder) -> None:
+        self.info = known
+        self.family = family
+        self.encoder = encoder
+        self.variant = encoder.identity if encoder.problem() is None else ""
+
+    def problem(self) -> str | None:
+        return self.encoder.problem()
+
+    @cached_property
+    def extractor(self) -> Extractor:
+        return shared_extractor(self.encoder)
+
+    def prepare(self, subject: Subject) -> _Prepared:
+        case = subject.case
+        self.info.require(case)
+        if self.family.beside == "previous" and np.array_equal(subject.output, case.previous):
+            raise Undefined("the output equals the previous image")
+        beside = None
+        if self.family.beside:
+            beside = self._show(case.memo, self.family.beside, subject)
+        text = str(getattr(case.case, self.family.text)) if self.family.text else None
+        return _Prepared(self._show(subject.memo, "output", subject), beside, text)
+
+    def _show(self, memo: dict[Any, Any], which: str, subject: Subject) -> Shown:
+        """Hashed and prepared once for all metrics of this encoder."""
+        key = f"shown to {self.encoder.name} {self.encoder.identity}: {which}"
+        if key not in memo:
+            picture = subject.output if which == "output" else getattr(subject.case, which)
+            try:
+                memo[key] = self.extractor.show(picture, subject.case.data_range)
+            except ImageError as error:
+                raise Undefined(str(error)) from error
+        shown: Shown = memo[key]
+        return shown
+
+    def measure(self, prepared: Sequence[_Prepared]) -> list[Measured | Undefined]:
+        if not prepared:
+            return []
+        shown = [one.output for one in prepared]
+        shown += [one.beside for one in prepared if one.beside is not None]
+        rows = self.extractor.features(shown)
+        texts = [one.text for one in prepared if one.text is not None]
+        reads = self.extractor.read(texts) if texts else []
+        count = len(prepared)
+        return [
+            self._measure(
+                rows[number],
+                rows[count + number] if self.family.beside else None,
+                reads[number] if self.family.text else None,
+            )
+            for number in range(count)
+        ]
+
+    def _measure(
+        self, output: Features, other: Features | None, read: Read | None
+    ) -> Measured | Undefined:
+        try:
+            if read is None:
+                assert other is not None
+                return Measured(cosine(output, other))
+            if other is not None:
+                output = change(output, other)
+            value = cosine(output, read.features)
+        except Undefined as why:
+            return why
+        cut = {"encoder": self.encoder.name, "tokens": read.tokens, "read": read.read}
+        return Measured(value, cut if read.truncated else {})
+
+    def close(self) -> None:
+        if "extractor" in self.__dict__:
+            self.extractor.close()
+
+
+def _info(family: str, encoder: str) -> MetricInfo:
+    if family not in FAMILIES:
+        raise InputError(f"no metric '{family}'; there are: {', '.join(FAMILIES)}")
+    told = FAMILIES[family]
+    return MetricInfo(f"{family}_{encoder}", told.summary, "higher", -1.0, 1.0, told.needs)
+
+
+def _reads_nothing(name: str, encoder: str) -> InputError:
+    return InputError(
+        f"metric '{name}': {encoder} sees pictures and reads no texts; isim_{encoder} there is"
+    )

