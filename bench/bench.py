@@ -16,6 +16,8 @@ from pathlib import Path
 
 import numpy as np
 from attention import bench_attention
+from features_bench import bench_features
+from lpips_bench import bench_lpips
 from PIL import Image
 from skimage.metrics import structural_similarity
 
@@ -192,6 +194,8 @@ def main() -> None:
         bench_scoring(cases, folders, scratch / "runs")
         bench_judge(scratch)
         bench_attention(BUILT_IN)
+        bench_lpips()
+        bench_features()
         if given.no_memory:
             return
         if Path("/proc/self/status").exists():

@@ -228,7 +228,7 @@ def test_other_files_are_refused_with_their_name(script, state_dict, tmp_path):
         read_inception(path)
     state = torch.load(state_dict, weights_only=True)
     torch.save({"model": state}, path)
-    with pytest.raises(InputError, match="lacks 'Conv2d_1a_3x3.conv.weight'"):
+    with pytest.raises(InputError, match=r"lacks 'Conv2d_1a_3x3\.conv\.weight'"):
         read_inception(path)
     name = "Mixed_7c.branch1x1.bn.running_mean"
     torch.save(state | {name: torch.full((320,), torch.nan)}, path)

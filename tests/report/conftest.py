@@ -16,12 +16,15 @@ import medebench as mb
 from medebench.cases.image import Picture
 from medebench.grounding.maps import write_map
 from medebench.judge import Verdict
-from medebench.runs.ledger import ScoreRow
+from medebench.runs.ledger import ScoreRow, SetRow
 
 ORGANS = ("Teeth", "Eyes", "Skin")
 HOSTILE = (
     "</script><img src=x onerror=alert(1)> \"quoted\" 'single' \u202eRTL \u2028 🦷 $x_1$ {{ 7*7 }}"
 )
+#: Learned metrics, and the variant of one.
+ALEX, ISIM, TALIGN = "lpips_alex", "isim_clip-vit-l14", "talign_description_clip-vit-l14"
+WEIGHTS = "lpips-1 sha256 0123456789abcdef"
 
 
 class FakeJudge:
@@ -175,3 +178,30 @@ def attend(run: mb.Run, skip: Sequence[str] = ()) -> None:
                 heat[: roi.shape[0] // 4] += 0.7 * roi[: roi.shape[0] // 4]
                 write_map(run.attention_path(case_id, k), (heat / heat.max()).astype(np.float32))
             ledger.write(replace(row, detail=row.detail | {"attention": told}))
+
+
+def put_set(run: mb.Run, metric: str, parts: Mapping[str, float | str], **changes: Any) -> None:
+    """Scores of sets as `score` would have left them; a text is a reason."""
+    with run.locked() as ledger:
+        rows = []
+        for part, found in parts.items():
+            value = None if isinstance(found, str) else found
+            ends = None if value is None else (value - 1, value + 2)
+            row = SetRow(metric, part, ledger.outputs_digest(), "fid-1", value, None, ends, 9, 9)
+            rows.append(replace(row, reason=found if isinstance(found, str) else None, **changes))
+        ledger.write_sets(metric, rows)
+
+
+def put_learned(cases: mb.CaseSet, out: Path) -> list[mb.Run]:
+    """A is nearer to the reference than B by LPIPS; identity is a control."""
+    runs = adopt_copies(cases, out, ["A", "B"])
+    runs.append(mb.edit(cases, "identity", out=out / "runs" / "identity"))
+    mb.score(runs, metrics=["ssim", "cp"])
+    for place, run in enumerate(runs):
+        values = {f"c{i}": 0.1 + 0.2 * place + i / 100 for i in range(9)}
+        put_scores(run, ALEX, values, {"variant": WEIGHTS})
+        put_scores(run, ISIM, {c: 1 - v for c, v in values.items()}, {"variant": "clip one"})
+        for i in range(9):
+            cut = {"tokens": 90 + i, "read": 77, "encoder": "clip-vit-l14"} if i < 4 else {}
+            put_scores(run, TALIGN, {f"c{i}": 0.2}, {"variant": "clip one"} | cut)
+    return runs

@@ -12,8 +12,16 @@ import pytest
 import medebench as mb
 from medebench.report import build_report
 from medebench.runs.ledger import WHOLE
-from tests.report.conftest import HOSTILE, FakeJudge, adopt_copies, attend, make_runs, make_set
-from tests.report.test_learned import put_set, scored
+from tests.report.conftest import (
+    HOSTILE,
+    FakeJudge,
+    adopt_copies,
+    attend,
+    make_runs,
+    make_set,
+    put_learned,
+    put_set,
+)
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
@@ -44,7 +52,7 @@ def learned_pages(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]
     """Reports with learned metrics: of outputs and of sets, and of nothing but sets."""
     folder = tmp_path_factory.mktemp("learned")
     cases = mb.load_cases(make_set(folder / "set"))
-    runs = scored(cases, folder)
+    runs = put_learned(cases, folder)
     few = "too few: 3 outputs beside a reference, 10 are needed"
     for run in runs:
         put_set(run, "fid_inception", {WHOLE: 80.0, "Eyes": 90.0, "Skin": few})

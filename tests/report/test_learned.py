@@ -7,7 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,52 +21,33 @@ from medebench.metrics import LEARNED, METRICS, find_learned
 from medebench.report import build_report, headline_table
 from medebench.report.collect import collect
 from medebench.report.facts import describe
-from medebench.report.families import FAMILIES
+from medebench.report.families import DEFINITIONS, FAMILIES
 from medebench.report.learned import make_learned, worth_of
 from medebench.report.methods import reproduce, warnings_of
 from medebench.report.published import published_worth
 from medebench.report.sets import brief
 from medebench.report.statistics import compute
 from medebench.report.tables import MARK, make_table
-from medebench.runs.ledger import STALE_SET, WHOLE, SetRow
-from tests.report.conftest import HOSTILE, adopt_copies, put_scores
+from medebench.runs.ledger import STALE_SET, WHOLE
+from tests.report.conftest import (
+    ALEX,
+    HOSTILE,
+    ISIM,
+    TALIGN,
+    WEIGHTS,
+    adopt_copies,
+    put_learned,
+    put_scores,
+    put_set,
+)
 from tests.report.test_build import contents
 
 Read = Callable[[Path], Any]
-ALEX, ISIM, TALIGN = "lpips_alex", "isim_clip-vit-l14", "talign_description_clip-vit-l14"
-WEIGHTS = "lpips-1 sha256 0123456789abcdef"
-
-
-def put_set(run: mb.Run, metric: str, parts: Mapping[str, float | str], **changes: Any) -> None:
-    """Scores of sets as `score` would have left them; a text is a reason."""
-    with run.locked() as ledger:
-        rows = []
-        for part, found in parts.items():
-            value = None if isinstance(found, str) else found
-            ends = None if value is None else (value - 1, value + 2)
-            row = SetRow(metric, part, ledger.outputs_digest(), "fid-1", value, None, ends, 9, 9)
-            rows.append(replace(row, reason=found if isinstance(found, str) else None, **changes))
-        ledger.write_sets(metric, rows)
-
-
-def scored(cases: mb.CaseSet, out: Path) -> list[mb.Run]:
-    """A is nearer to the reference than B by LPIPS, and C is a control."""
-    runs = adopt_copies(cases, out, ["A", "B"])
-    runs.append(mb.edit(cases, "identity", out=out / "runs" / "identity"))
-    mb.score(runs, metrics=["ssim", "cp"])
-    for place, run in enumerate(runs):
-        values = {f"c{i}": 0.1 + 0.2 * place + i / 100 for i in range(9)}
-        put_scores(run, ALEX, values, {"variant": WEIGHTS})
-        put_scores(run, ISIM, {c: 1 - v for c, v in values.items()}, {"variant": "clip one"})
-        for i in range(9):
-            cut = {"tokens": 90 + i, "read": 77, "encoder": "clip-vit-l14"} if i < 4 else {}
-            put_scores(run, TALIGN, {f"c{i}": 0.2}, {"variant": "clip one"} | cut)
-    return runs
 
 
 @pytest.fixture(scope="module")
 def learned(small_set: mb.CaseSet, tmp_path_factory: pytest.TempPathFactory) -> list[mb.Run]:
-    runs = scored(small_set, tmp_path_factory.mktemp("learned"))
+    runs = put_learned(small_set, tmp_path_factory.mktemp("learned"))
     for place, run in enumerate(runs):
         few = "too few: 3 outputs beside a reference, 10 are needed"
         parts = {WHOLE: 80.0 + place, "Teeth": 90.0, "Eyes": few, "Skin": few}
@@ -92,6 +73,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 def test_every_learned_metric_can_be_shown() -> None:
     assert set(FAMILIES) == set(LEARNED)
+    assert {one.name for one in FAMILIES.values()} == set(DEFINITIONS)
     scores = describe(LEARNED, {})
     assert [score.label for score in scores] == [one.label for one in FAMILIES.values()]
     assert {s.name for s in scores if s.better == "higher"} == {
@@ -146,7 +128,7 @@ def test_the_section_says_weights_worth_and_cut_texts(page: Path) -> None:
     assert '<td class="n">0.35</td><td class="n">0.55</td><td class="n">0.56</td>' in text
     assert (page.parent / "figures" / "worth.svg").is_file()
     methods = page.read_text()[page.read_text().index('id="methods"') :]
-    assert "LPIPS: output and reference" in methods and "FID: Fréchet distance" in methods
+    assert re.findall(r"<dt>(\w+)</dt>", methods) == ["LPIPS", "ISim", "TAlign", "FID"]
     for absent in ("KID", "DAlign", "ImageReward", "NIQE"):
         assert absent not in page.read_text(), absent
 

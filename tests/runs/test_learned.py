@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -217,3 +218,15 @@ def test_runs_share_what_was_extracted(make_set, tmp_path):
     assert sum(metric.encoder.encoded) == 8
     with runs[1].ledger() as ledger:
         assert ledger.sets()[0].value == pytest.approx(0, abs=1e-7)
+
+
+def test_cases_without_an_organ_are_in_the_whole_only(make_set, tmp_path):
+    folder = make_set(4)
+    file = folder / "editing" / "editing_metadata.json"
+    told = json.loads(file.read_text())
+    del told["samples"][0]["Organ"]
+    file.write_text(json.dumps(told))
+    run = mb.edit(mb.load_cases(folder), "identity", tmp_path / "run")
+    mb.score(run, [Distance(Grey(), least=1)])
+    found = run.sets().select("part", "n").rows()
+    assert found == [(WHOLE, 4), ("Skin", 1), ("Teeth", 2)]

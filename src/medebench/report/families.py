@@ -47,23 +47,27 @@ FAMILIES = {
     "fid_inception": Family("FID", decimals=2),
     "kid_inception": Family("KID", decimals=4),
 }
-#: Beginning of a family's name -> how its numbers come about, for the methods.
+#: By name: how the numbers come about, for the methods.
 DEFINITIONS = {
-    "lpips": "LPIPS: output and reference go through a network trained on photographs; the squared "
+    "LPIPS": "Output and reference go through a network trained on photographs; the squared "
     "differences of their features, weighted by what people call similar, are averaged over the "
     "places that count and added up over five layers.",
-    "isim": "ISim: cosine of the encoder’s vectors of output and reference.",
-    "talign": "TAlign: cosine of the encoder’s vectors of output and text.",
-    "dalign": "DAlign: cosine of the way from previous image to output, as the difference of "
-    "their vectors, and the vector of the text; undefined where nothing changed.",
-    "imagereward": "ImageReward: what a network makes of output and text that was trained on the "
-    "choices of people between generated pictures; without bounds, about −2 to 2.",
-    "fid": "FID: Fréchet distance of two normal distributions fitted to the Inception vectors of "
-    "the outputs and of the references. With few pictures it is too high, the more the fewer. Its "
+    "ISim": "Cosine of the encoder’s vectors of output and reference.",
+    "TAlign": "Cosine of the encoder’s vectors of output and text.",
+    "DAlign": "Cosine of the way from previous image to output, as the difference of their "
+    "vectors, and the vector of the text; undefined where nothing changed.",
+    "ImageReward": "What a network says about output and text that was trained on the choices of "
+    "people between generated pictures; without bounds, about −2 to 2.",
+    "NIQE": "Distance of the statistics of local contrast in the output from those of sharp "
+    "photographs of everyday things; no reference is looked at.",
+    "BRISQUE": "What a regression on statistics of local contrast says that was fitted to "
+    "people’s opinions of distorted photographs; no reference is looked at.",
+    "FID": "Fréchet distance of two normal distributions fitted to the Inception vectors of the "
+    "outputs and of the references. With few pictures it is too high, the more the fewer. The "
     "interval is Student’s, with a standard error from the jackknife over source images.",
-    "kid": "KID: squared maximum mean discrepancy, with a cubic kernel, of the Inception vectors "
-    "of the outputs and of the references, over pairs of pictures from different source images. "
-    "It is right on average at any size, and may come out below 0 where both sets are alike. Its "
+    "KID": "Squared maximum mean discrepancy, with a cubic kernel, of the Inception vectors of the "
+    "outputs and of the references, over pairs of pictures from different source images. It is "
+    "right on average at any size, and may come out below 0 where both sets are alike. The "
     "interval is Student’s, with a standard error from the jackknife over source images.",
 }
 

@@ -66,12 +66,10 @@ class Learned:
         return [one.score for one in self.about]
 
     @property
-    def definitions(self) -> list[str]:
-        """How the numbers come about, of the metrics that are here."""
-        names = [score.family for score in self.scores]
-        return [
-            text for start, text in DEFINITIONS.items() if any(n.startswith(start) for n in names)
-        ]
+    def definitions(self) -> list[tuple[str, str]]:
+        """(name, how its numbers come about) of the metrics that are here."""
+        names = dict.fromkeys(score.head[0] for score in self.scores)
+        return [(name, DEFINITIONS[name]) for name in names if name in DEFINITIONS]
 
 
 def make_learned(material: Material, statistics: Statistics) -> Learned | None:

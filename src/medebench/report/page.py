@@ -67,9 +67,6 @@ def render_page(
         material=material,
         table=table,
         columns=table.columns,
-        defined=list(
-            dict.fromkeys([*table.columns, *(parts.learned.scores if parts.learned else ())])
-        ),
         groups=groups,
         findings={h: finding(material, statistics, h) for h in headlines or [table.headline]},
         headlines=headlines,

@@ -15,6 +15,8 @@ from medebench.runs.work import Opened
 
 #: Outputs that wait for the network, at most: more keep it no busier, only memory fuller.
 TOGETHER = 32
+#: And the bytes of their pictures, which a metric may keep until it measures.
+ROOM = 256 * 2**20
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class Pending:
     sha: str | None
     metric: int
     prepared: Any
+    size: int
 
 
 class Batches:
@@ -49,7 +52,8 @@ class Batches:
             try:
                 metric.info.require(opened.case)
                 prepared = metric.prepare(subject)
-                pending.append(Pending(opened.output.run, opened.key, opened.sha, index, prepared))
+                place = (opened.output.run, opened.key, opened.sha, index)
+                pending.append(Pending(*place, prepared, opened.picture.nbytes))
             except (Undefined, InputError) as error:
                 rows.append(self._reason(opened, metric, one_line(str(error)), begun))
             except Exception as error:
@@ -59,7 +63,8 @@ class Batches:
     def add(self, pending: Sequence[Pending]) -> Iterator[tuple[int, ScoreRow]]:
         """Take these in; rows come out as soon as a batch is full."""
         self._waiting.extend(pending)
-        if len({(one.run, one.key) for one in self._waiting}) >= TOGETHER:
+        sizes = {(one.run, one.key): one.size for one in self._waiting}
+        if len(sizes) >= TOGETHER or sum(sizes.values()) >= ROOM:
             yield from self.rest()
 
     def rest(self) -> Iterator[tuple[int, ScoreRow]]:

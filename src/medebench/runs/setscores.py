@@ -151,7 +151,8 @@ def _rows(ledger: Ledger, metric: SetMetric, found: _Gathered) -> list[SetRow]:
         organs.setdefault(cases[case_id].organ, set()).add(case_id)
     parts: list[tuple[str, set[str]]] = [(WHOLE, set(found.references))]
     if len(organs) > 1:
-        parts += sorted(organs.items())
+        # A case without an organ has no part of its own: '' is the whole.
+        parts += sorted((organ, ids) for organ, ids in organs.items() if organ)
     # Sorted, so that the numbers do not depend on which thread was first.
     outputs = sorted(found.outputs, key=lambda one: one[0])
     sources = {

@@ -19,6 +19,8 @@ from medebench.metrics.base import Undefined
 from medebench.metrics.realism.groups import Pair, Vectors, check
 
 Matrix: TypeAlias = NDArray[np.float64]
+#: What is less than this share of the covariances' traces is not a difference.
+_ROUNDING = 1e-12
 _ALONE = "one picture has no covariance; at least 2 are needed"
 
 
@@ -77,8 +79,7 @@ class Moments:
 
     def _join(self, count: int, mean: Matrix, rows: list[Matrix]) -> None:
         if not self.count:
-            self.count, self._mean, self._rows = count, mean, rows
-            return
+            self._mean = np.zeros_like(mean)
         if mean.shape != self._mean.shape:
             raise InputError(f"features: {len(self._mean)} numbers a picture, now {len(mean)}")
         total = self.count + count
@@ -110,8 +111,10 @@ def fid_of_moments(first: Moments, second: Moments) -> float:
 
 
 def _distance(away: Matrix, a: Matrix, b: Matrix, shared: Any) -> float:
-    # Of equal sets rounding leaves something like -1e-13.
-    return max(0.0, float(away @ away + (a * a).sum() + (b * b).sum() - 2 * shared))
+    traces = (a * a).sum() + (b * b).sum()
+    value = float(away @ away + traces - 2 * shared)
+    # Of equal sets rounding leaves a little, of either sign.
+    return value if value > _ROUNDING * traces else 0.0
 
 
 def fid_with_error(both: Pair) -> tuple[float, float]:
@@ -134,7 +137,8 @@ def fid_with_error(both: Pair) -> tuple[float, float]:
     numbers = np.concatenate([both.groups, both.reference_groups])
     by_group = np.bincount(numbers, influences, both.count)
     spread = both.count / (both.count - 1) * float((by_group**2).sum())
-    return _distance(away, a, b, shared), float(np.sqrt(spread))
+    value = _distance(away, a, b, shared)
+    return value, float(np.sqrt(spread)) if value else 0.0
 
 
 def _parts(vectors: Vectors, axes: bool = True) -> tuple[Matrix, Matrix, Matrix]:
