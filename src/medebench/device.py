@@ -9,9 +9,11 @@ import gc
 import re
 import sys
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 #: The oldest releases that work, as in the extras of pyproject.toml.
 TORCH = {"torch": (2, 4)}
@@ -101,3 +103,16 @@ def release_memory() -> None:
         torch.cuda.empty_cache()
     elif torch.backends.mps.is_available():
         torch.mps.empty_cache()
+
+
+def exact(device: str) -> AbstractContextManager[None]:
+    """Convolutions in full 32 bits: NVIDIA's GPUs would else round to 10 of 23 bits."""
+    if not device.startswith("cuda"):
+        return nullcontext()
+    import torch
+
+    now: Any = torch.backends.cudnn
+    flags: AbstractContextManager[None] = now.flags(
+        enabled=now.enabled, benchmark=now.benchmark, allow_tf32=False
+    )
+    return flags

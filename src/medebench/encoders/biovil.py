@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from medebench.cases.image import Picture
-from medebench.device import choose_device
+from medebench.device import choose_device, exact
 from medebench.encoders.assembled import AssembledEncoder
 from medebench.encoders.base import Features, Read
 from medebench.encoders.framing import middle, shorter_side
-from medebench.encoders.pretrained import as_rows, exact, read_config
+from medebench.encoders.pretrained import as_rows, read_config
 from medebench.encoders.towers import (
     RESNET50,
     below,

@@ -124,6 +124,8 @@ def _kind(folder: Path) -> str:
     own = any(folder.glob("model*.safetensors")) or any(folder.glob("pytorch_model*.bin"))
     if marked and not (own and (folder / "config.json").is_file()):
         return marked
+    if not (folder / "config.json").is_file() and is_medclip(folder):
+        return _MEDCLIP
     model_type = read_config(folder).get("model_type")
     if model_type in DualEncoder.kinds:
         return _DUAL

@@ -7,7 +7,6 @@ in floating point with Pillow's antialiased bicubic filter, cut to 0 ... 255 and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from medebench.cases.image import Picture
-from medebench.device import TORCH, choose_device, missing_releases, no_device
+from medebench.device import TORCH, choose_device, exact, missing_releases, no_device
 from medebench.encoders.base import Encoder, Features
 from medebench.errors import InputError, NotReadyError
 from medebench.weights import Absent, Found, find_weights
@@ -76,7 +75,7 @@ class InceptionEncoder(Encoder):
         network = self.network()
         # As they lie, pictures are channels last, and so are the kernels.
         pixels = torch.from_numpy(np.stack(prepared)).to(self._device).permute(0, 3, 1, 2)
-        with torch.inference_mode(), _exact(self._device):
+        with torch.inference_mode(), exact(self._device):
             vectors: Features = network((pixels - 128) / 128).cpu().numpy()
         return vectors
 
@@ -100,16 +99,3 @@ def _resized(plane: NDArray[Any], factor: float) -> NDArray[np.float32]:
         values *= np.float32(factor)
     image = Image.fromarray(values).resize((_SIDE, _SIDE), Image.Resampling.BICUBIC)
     return np.asarray(image).clip(0, 255)
-
-
-def _exact(device: str) -> AbstractContextManager[None]:
-    """CUDA would else multiply with 10 bits of the mantissa."""
-    if not device.startswith("cuda"):
-        return nullcontext()
-    import torch
-
-    now: Any = torch.backends.cudnn
-    exact: AbstractContextManager[None] = now.flags(
-        enabled=now.enabled, benchmark=now.benchmark, allow_tf32=False
-    )
-    return exact

@@ -17,11 +17,6 @@ from torch.nn import functional
 
 from medebench.encoders.inception_weights import Folded
 
-#: Height and width of the pictures.
-SIDE = 299
-#: Numbers a picture.
-LENGTH = 2048
-
 
 class Convolution(nn.Module):  # type: ignore[misc]
     def __init__(self, given: Folded, stride: int, same: bool) -> None:

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from medebench.cases.image import Picture
-from medebench.device import choose_device
+from medebench.device import choose_device, exact
 from medebench.encoders.assembled import AssembledEncoder
 from medebench.encoders.base import Features, Read, scaled
-from medebench.encoders.pretrained import as_rows, exact
+from medebench.encoders.pretrained import as_rows
 from medebench.encoders.towers import (
     RESNET50,
     Tensors,

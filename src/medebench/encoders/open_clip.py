@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medebench.cases.image import Picture
-from medebench.device import TRANSFORMERS, choose_device, missing_releases
+from medebench.device import TRANSFORMERS, choose_device, exact, missing_releases
 from medebench.encoders.assembled import AssembledEncoder
 from medebench.encoders.base import Features, Read
 from medebench.encoders.open_clip_folder import OpenClipFolder
-from medebench.encoders.pretrained import as_rows, exact
+from medebench.encoders.pretrained import as_rows
 from medebench.encoders.towers import offline
 from medebench.errors import InputError, NotReadyError, one_line
 from medebench.weights.identity import sha256_of

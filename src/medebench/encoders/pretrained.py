@@ -7,7 +7,7 @@ import re
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,6 +19,7 @@ from medebench.cases.image import Picture
 from medebench.device import (
     TRANSFORMERS,
     choose_device,
+    exact,
     missing_releases,
     no_device,
     release_memory,
@@ -180,19 +181,6 @@ def read_config(folder: Path) -> dict[str, Any]:
 def as_rows(vectors: Tensor) -> Features:
     rows: Features = vectors.float().cpu().numpy()
     return rows
-
-
-def exact(device: str) -> AbstractContextManager[None]:
-    """CUDA would else convolve with 10 bits of the mantissa."""
-    if not device.startswith("cuda"):
-        return nullcontext()
-    import torch
-
-    now: Any = torch.backends.cudnn
-    flags: AbstractContextManager[None] = now.flags(
-        enabled=now.enabled, benchmark=now.benchmark, allow_tf32=False
-    )
-    return flags
 
 
 @contextmanager

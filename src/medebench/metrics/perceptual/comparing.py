@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medebench.cases.image import Picture
-from medebench.device import choose_device, free_memory, out_of_memory, release_memory
+from medebench.device import choose_device, exact, free_memory, out_of_memory, release_memory
 from medebench.metrics.base import Undefined
 from medebench.metrics.perceptual.backbones import BACKBONES
 from medebench.metrics.perceptual.keeping import Kept
@@ -159,7 +159,7 @@ class Comparer:
         pictures = [*part] if seen is not None else [asked.first, *part]
         looked: list[Tensor] = []
         sums = []
-        with torch.inference_mode(), network.exactly():
+        with torch.inference_mode(), exact(network.device):
             shown = network.show([one[box.shown] for one in pictures], asked.data_range, asked.low)
             for number, every in enumerate(network.stages(shown)):
                 stride = self.backbone.strides[number]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,18 +67,6 @@ class Network:
                     seen = functional.max_pool2d(seen, layer.kernel, layer.stride)
             length = torch.linalg.vector_norm(seen, dim=1, keepdim=True)
             yield seen / length.add_(_EPSILON)
-
-    def exactly(self) -> AbstractContextManager[Any]:
-        """Convolutions in full 32 bits: GPUs of NVIDIA else round to 10 of 23."""
-        import torch
-
-        if self.device != "cuda":
-            return nullcontext()
-        now: Any = torch.backends.cudnn
-        flags: AbstractContextManager[Any] = now.flags(
-            enabled=now.enabled, benchmark=now.benchmark, allow_tf32=False
-        )
-        return flags
 
     def _put(self, values: np.ndarray[Any, Any]) -> Tensor:
         import torch

@@ -84,9 +84,10 @@ class Moments:
             raise InputError(f"features: {len(self._mean)} numbers a picture, now {len(mean)}")
         total = self.count + count
         away = mean - self._mean
-        # What the two means' distance adds to the covariance is one more row.
-        between = away * np.sqrt(self.count * count / total)
-        self._rows += [*rows, between[None]]
+        self._rows += rows
+        if self.count:
+            # What the two means' distance adds to the covariance is one more row.
+            self._rows.append(away[None] * np.sqrt(self.count * count / total))
         self._mean = self._mean + away * (count / total)
         self.count = total
         self._shorten(2 * len(mean))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medebench.cases.image import Picture
-from medebench.device import TRANSFORMERS, choose_device, missing_releases, no_device
+from medebench.device import TRANSFORMERS, choose_device, exact, missing_releases, no_device
 from medebench.encoders.store import FeatureStore, picture_key, text_key
 from medebench.errors import InputError, MedebenchError, NotReadyError
 from medebench.files import sha256
@@ -157,7 +157,7 @@ class RewardReader:
         for row, one in enumerate(asked):
             ids[row, : one.words.read] = torch.tensor(one.words.ids)
             mask[row, : one.words.read] = 1
-        with torch.inference_mode():
+        with torch.inference_mode(), exact(network.device):
             seen = self._look(network, asked)
             made = network.reward(seen, ids.to(network.device), mask.to(network.device))
         self.scored += len(asked)
