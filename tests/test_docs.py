@@ -64,6 +64,20 @@ def test_python_in_the_docs_is_python():
             compile(code, str(page), "exec")
 
 
+def test_every_learned_metric_and_what_it_is_worth_is_documented():
+    from medebench.metrics import LEARNED
+    from medebench.report.published import published_worth
+
+    text = (REPOSITORY / "docs" / "metrics.md").read_text("utf-8")
+    for name in LEARNED:
+        assert f"`{name}`" in text or f"`{name}_<encoder>`" in text, name
+    table = text.partition("## What each is worth")[2].splitlines()
+    rows = [line.split("|")[1:-1] for line in table if re.search(r"\| 0\.\d\d \|$", line)]
+    told = {row[0].strip(): [float(one) for one in row[2:]] for row in rows}
+    for name, printed in published_worth().rho.items():
+        assert told[name.replace("_", ", ")] == [printed[which] for which in ("EA", "CP", "VQ")]
+
+
 def test_all_built_in_names_are_documented():
     from medebench.editors import EDITORS
     from medebench.judge import JUDGES

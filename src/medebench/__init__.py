@@ -22,7 +22,11 @@ _PLACES = {
     "OpenCase": "medebench.cases",
     "load_cases": "medebench.cases",
     "open_case": "medebench.cases",
+    "BatchMetric": "medebench.metrics",
+    "Measured": "medebench.metrics",
     "Metric": "medebench.metrics",
+    "MetricInfo": "medebench.metrics",
+    "Subject": "medebench.metrics",
     "Undefined": "medebench.metrics",
     "metric": "medebench.metrics",
     "Thresholds": "medebench.grounding",
@@ -49,24 +53,36 @@ if TYPE_CHECKING:
     from medebench.errors import InputError, MedebenchError
     from medebench.grounding import Thresholds
     from medebench.judge import Verdict
-    from medebench.metrics import Metric, Undefined, metric
+    from medebench.metrics import (
+        BatchMetric,
+        Measured,
+        Metric,
+        MetricInfo,
+        Subject,
+        Undefined,
+        metric,
+    )
     from medebench.runs import Run, adopt, edit, ground, open_run, score
     from medebench.settings import Settings
 
 __all__ = [
+    "BatchMetric",
     "Case",
     "CaseSet",
     "Edit",
     "Editor",
     "InputError",
+    "Measured",
     "MedebenchError",
     "Metric",
+    "MetricInfo",
     "NotTried",
     "OpenCase",
     "Refused",
     "Request",
     "Run",
     "Settings",
+    "Subject",
     "Thresholds",
     "Undefined",
     "Verdict",
