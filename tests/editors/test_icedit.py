@@ -50,9 +50,9 @@ ready = functools.cache(editor)
 def open_fill(folder: Path, lora: Path | None = None) -> Any:
     from diffusers import FluxFillPipeline
 
-    from medebench.editors.diffusion.loading import quiet
+    from medebench.quiet import quiet
 
-    with quiet():
+    with quiet("diffusers", "transformers"):
         pipe = FluxFillPipeline.from_pretrained(folder)
         if lora is not None:
             pipe.load_lora_weights(lora)

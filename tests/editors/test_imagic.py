@@ -16,8 +16,8 @@ from tests.editors.conftest import QUICK, editor, pixels
 torch = pytest.importorskip("torch")
 pytest.importorskip("diffusers")
 
-from medebench.editors.diffusion.loading import quiet  # noqa: E402
 from medebench.editors.imagic.learning import Denoising, Diverged, Draws, probe  # noqa: E402
+from medebench.quiet import quiet  # noqa: E402
 
 BUILTIN = "imagic:model=builtin:phantom-editor,guidance=1,image_guidance=1,attention=false"
 #: A few steps of learning, at rates that show in a picture.
@@ -84,7 +84,7 @@ def test_without_learning_it_is_the_pipeline(stable, pix2pix, ask):
 
     nothing = f"{QUICK},embedding_steps=0,network_steps=0,alpha=1"
     (ours,) = pixels(f"imagic:{stable},{nothing},guidance=7.5,negative_prompt=scar", ask())
-    with quiet():
+    with quiet("diffusers", "transformers"):
         theirs = StableDiffusionPipeline.from_pretrained(stable)(
             "Remove the scar.",
             negative_prompt="scar",

@@ -22,9 +22,9 @@ def make_lora(pipeline: Path, folder: Path) -> Path:
     from diffusers import DiffusionPipeline
     from peft import LoraConfig, get_peft_model_state_dict
 
-    from medebench.editors.diffusion.loading import quiet
+    from medebench.quiet import quiet
 
-    with quiet():
+    with quiet("diffusers", "transformers"):
         pipe = DiffusionPipeline.from_pretrained(pipeline)
         name = "unet" if hasattr(pipe, "unet") else "transformer"
         torch.manual_seed(1)

@@ -9,8 +9,9 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from medebench.encoders.base import Read
-from medebench.encoders.pretrained import PretrainedEncoder, as_rows, quiet
+from medebench.encoders.pretrained import PretrainedEncoder, as_rows
 from medebench.errors import NotReadyError
+from medebench.quiet import quiet
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -67,7 +68,7 @@ class DualEncoder(PretrainedEncoder):
         import torch
 
         network, words, limit = self.network(), self._words, self._limit
-        with quiet():
+        with quiet("transformers"):
             whole = words(list(texts), verbose=False)["input_ids"]
             given = words(
                 list(texts),
@@ -96,7 +97,7 @@ class DualEncoder(PretrainedEncoder):
         if problem := self._unreadable():
             raise NotReadyError(problem)
         try:
-            with quiet():
+            with quiet("transformers"):
                 return AutoTokenizer.from_pretrained(
                     str(self.folder), local_files_only=True, trust_remote_code=False
                 )

@@ -15,51 +15,36 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from medebench.cases.image import Picture
-from medebench.device import TORCH, choose_device, exact, missing_releases, no_device
-from medebench.encoders.base import Encoder, Features
-from medebench.errors import InputError, NotReadyError
-from medebench.weights import Absent, Found, find_weights
+from medebench.device import TORCH, choose_device, exact, missing_releases
+from medebench.encoders.base import Features
+from medebench.encoders.local import LocalEncoder
 
 #: Changes when the same weights would give other vectors.
 PREPARED = "clean-1"
 _SIDE = 299
 
 
-class InceptionEncoder(Encoder):
+class InceptionEncoder(LocalEncoder):
     """2048 numbers a picture, the mean of the last layer over the frame."""
+
+    _network: Any = None
+    _device = "cpu"
 
     def __init__(
         self,
-        weights: str | None = None,
-        name: str = "inception",
+        source: str | None = None,
+        name: str | None = None,
         device: str = "auto",
         batch: int | None = None,
     ) -> None:
-        if batch is not None and batch < 1:
-            raise InputError(f"{name}: batch={batch} must be at least 1")
-        self.source = weights or "inception"
-        self.name = name
-        self.device = device
-        self.batch = batch or self.batch
-        self._network: Any = None
-        self._device = "cpu"
+        super().__init__(source or "inception", name or "inception", device, batch)
 
-    def problem(self) -> str | None:
-        if lacking := missing_releases(TORCH, "metrics"):
-            return f"{self.name} {lacking}"
-        found = find_weights(self.source)
-        return found.problem if isinstance(found, Absent) else no_device(self.device)
+    def lacking(self) -> str | None:
+        return missing_releases(TORCH, "metrics")
 
     @cached_property
     def identity(self) -> str:
-        return f"inception {self._found.identity} pictures {PREPARED}"
-
-    @cached_property
-    def _found(self) -> Found:
-        found = find_weights(self.source)
-        if isinstance(found, Absent):
-            raise NotReadyError(found.problem)
-        return found
+        return f"inception {self.weights.identity} pictures {PREPARED}"
 
     def prepare(self, picture: Picture, data_range: int) -> NDArray[np.float32]:
         """(299, 299, 3) in 0 ... 255."""
@@ -86,7 +71,7 @@ class InceptionEncoder(Encoder):
             from medebench.encoders.inception_weights import read_inception
 
             self._device = choose_device(self.device)
-            self._network = Network(read_inception(self._found.path)).to(self._device).eval()
+            self._network = Network(read_inception(self.weights.path)).to(self._device).eval()
         return self._network
 
     def close(self) -> None:

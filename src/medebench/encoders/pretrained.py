@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,17 +15,15 @@ from numpy.typing import NDArray
 
 from medebench.cases.image import Picture
 from medebench.device import (
-    TRANSFORMERS,
     choose_device,
     exact,
-    missing_releases,
-    no_device,
     release_memory,
 )
-from medebench.encoders.base import Encoder, Features
+from medebench.encoders.base import Features
+from medebench.encoders.local import LocalEncoder
 from medebench.encoders.preprocess import Preprocess
-from medebench.errors import InputError, MedebenchError, NotReadyError, one_line
-from medebench.weights import Absent, Found, find_weights
+from medebench.errors import InputError, one_line
+from medebench.quiet import quiet
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -36,49 +32,19 @@ if TYPE_CHECKING:
 _BESIDE = re.compile(r"(^|\.)(logit_scale|logit_bias|position_ids)$")
 
 
-class PretrainedEncoder(Encoder):
+class PretrainedEncoder(LocalEncoder):
     """A folder of transformers, given or in the hub's cache; code of strangers is never run."""
 
     #: The `model_type`s that are understood.
     kinds: ClassVar[frozenset[str]]
 
-    def __init__(
-        self,
-        source: str,
-        name: str | None = None,
-        device: str = "auto",
-        batch: int | None = None,
-    ) -> None:
-        self.source = source
-        self.name = name or source
-        if batch is not None and batch < 1:
-            raise InputError(f"{self.name}: batch={batch} must be at least 1")
-        self.device = device
-        if batch is not None:
-            self.batch = batch
-        self._network: Any = None
-        self._device = "cpu"
-
-    def problem(self) -> str | None:
-        if lacking := missing_releases(TRANSFORMERS, "metrics"):
-            return f"{self.name} {lacking}"
-        try:
-            _ = self.identity
-        except MedebenchError as error:
-            return str(error)
-        return no_device(self.device)
-
-    @cached_property
-    def weights(self) -> Found:
-        found = find_weights(self.source)
-        if isinstance(found, Absent):
-            raise NotReadyError(found.problem)
-        if not found.path.is_dir():
-            raise InputError(f"{self.name}: {found.path} is a file; name the model's folder")
-        return found
+    _network: Any = None
+    _device = "cpu"
 
     @property
     def folder(self) -> Path:
+        if not self.weights.path.is_dir():
+            raise InputError(f"{self.name}: {self.weights.path} is a file; name the model's folder")
         return self.weights.path
 
     @cached_property
@@ -123,7 +89,7 @@ class PretrainedEncoder(Encoder):
         """The network on its device, in float32 whatever the file holds."""
         if self._network is None:
             self._device = choose_device(self.device)
-            with quiet():
+            with quiet("transformers"):
                 self._network = self._load().to(self._device)
         return self._network
 
@@ -181,21 +147,3 @@ def read_config(folder: Path) -> dict[str, Any]:
 def as_rows(vectors: Tensor) -> Features:
     rows: Features = vectors.float().cpu().numpy()
     return rows
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """transformers' bars, advice and warnings are not for our users."""
-    from transformers.utils import logging
-
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.set_verbosity(level)
-        if bars:
-            logging.enable_progress_bar()

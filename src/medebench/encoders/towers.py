@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from medebench.encoders.pretrained import quiet
 from medebench.errors import InputError, one_line
+from medebench.quiet import quiet
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -153,7 +153,7 @@ def offline() -> Iterator[None]:
     # Read from the environment once, when it is imported; to set the variable would be too late.
     constants.HF_HUB_OFFLINE = True
     try:
-        with quiet():
+        with quiet("transformers"):
             yield
     finally:
         constants.HF_HUB_OFFLINE = before

@@ -18,6 +18,7 @@ from medebench.editors.diffusion.settings import LOADED_BY, DiffusionSettings
 from medebench.editors.diffusion.weights import Weights
 from medebench.editors.showing import shown_facts, shown_text
 from medebench.errors import ImageError
+from medebench.quiet import quiet
 from medebench.settings import Settings as AnySettings
 from medebench.weights import Absent
 
@@ -212,8 +213,6 @@ class DiffusionEditor:
     def _call(self, requests: list[Request], frames: list[Frame]) -> tuple[Any, list[Looked]]:
         import torch
 
-        from medebench.editors.diffusion.loading import quiet
-
         pictures = [
             frame.to_model(request.case.previous, request.case.data_range)
             for request, frame in zip(requests, frames, strict=True)
@@ -221,7 +220,11 @@ class DiffusionEditor:
         texts = [self._text(request) for request in requests]
         arguments = self._arguments(requests, pictures, texts)
         width, height = pictures[0].size
-        with quiet(), torch.inference_mode(), self._looking.at(requests, texts) as seen:
+        with (
+            quiet("diffusers", "transformers"),
+            torch.inference_mode(),
+            self._looking.at(requests, texts) as seen,
+        ):
             result = self._loaded.pipe(**arguments)
         return result, seen.maps(width, height)
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from medebench.editors.diffusion.settings import BUILTIN
 from medebench.editors.diffusion.weights import INDEX, Weights
 from medebench.errors import NotReadyError, one_line
+from medebench.quiet import quiet
 from medebench.weights import Absent, Found
 from medebench.weights.finding import CACHE, locate, variable_problem
 from medebench.weights.hub import is_hub_id
@@ -63,9 +64,7 @@ def fetch_weights(model: str, leave_out: tuple[str, ...] = ()) -> Weights:
     def fetch() -> None:
         from diffusers import DiffusionPipeline
 
-        from medebench.editors.diffusion.loading import quiet
-
-        with quiet():
+        with quiet("diffusers", "transformers"):
             DiffusionPipeline.download(model, **dict.fromkeys(leave_out))
 
     return _found_or_fetched(model, partial(find_weights, model, leave_out), fetch)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +13,7 @@ from medebench.editors.diffusion.lora import check_lora
 from medebench.editors.diffusion.settings import DiffusionSettings
 from medebench.editors.diffusion.weights import Weights
 from medebench.errors import InputError, MedebenchError, one_line
+from medebench.quiet import quiet
 
 #: The arguments that an editor needs to give to a pipeline's call.
 Accept = tuple[str, ...]
@@ -58,7 +56,7 @@ def load(
 
     device = choose_device(settings.device)
     dtype = choose_dtype(settings.dtype, device, weights.is_transformer)
-    with quiet():
+    with quiet("diffusers", "transformers"):
         try:
             pipe = open_pipeline(weights, settings, getattr(torch, dtype), config)
         except Exception as error:
@@ -101,29 +99,6 @@ def open_pipeline(
     if weights.variant is not None:
         options["variant"] = weights.variant
     return diffusers.DiffusionPipeline.from_pretrained(str(weights.path), **options)
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """The libraries' own bars, advice and warnings are not for our users."""
-    import diffusers
-    import transformers
-
-    libraries = [one.utils.logging for one in (diffusers, transformers)]
-    before = [logging.get_verbosity() for logging in libraries]
-    bars = [logging.is_progress_bar_enabled() for logging in libraries]
-    for logging in libraries:
-        logging.set_verbosity_error()
-        logging.disable_progress_bar()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        for logging, level, bar in zip(libraries, before, bars, strict=True):
-            logging.set_verbosity(level)
-            if bar:
-                logging.enable_progress_bar()
 
 
 def _takes(pipe: Any, name: str, accept: Accept) -> dict[str, Any]:

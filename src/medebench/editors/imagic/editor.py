@@ -17,6 +17,7 @@ from medebench.editors.diffusion.weights import Weights
 from medebench.editors.imagic.memory import memory_problem
 from medebench.editors.imagic.settings import ImagicSettings
 from medebench.errors import InputError
+from medebench.quiet import quiet
 from medebench.settings import Settings as AnySettings
 
 if TYPE_CHECKING:
@@ -90,14 +91,13 @@ class Imagic(DiffusionEditor):
     ) -> list[Edit | Refused]:
         import torch
 
-        from medebench.editors.diffusion.loading import quiet
         from medebench.editors.imagic.learning import Diverged, left_as_it_was
 
         parts, settings = self._parts, self.settings
         picture = frame.to_model(request.case.previous, request.case.data_range)
         try:
             with (
-                quiet(),
+                quiet("diffusers", "transformers"),
                 torch.inference_mode(False),
                 left_as_it_was(parts.unet, settings.network_steps > 0, settings.checkpointing),
             ):

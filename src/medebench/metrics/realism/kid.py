@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medebench.metrics.base import Undefined
-from medebench.metrics.realism.groups import Groups, Vectors, interval, pair
+from medebench.metrics.realism.groups import Groups, Pair, Vectors, interval, pair
 
 #: Rows and columns of the kernel matrix that are in memory at a time.
 _TILE = 1024
@@ -46,7 +46,11 @@ def kid(
     Pictures with the same group come from the same source image. The standard error is that of
     leaving out one group after the other (jackknife).
     """
-    both = pair(outputs, references, groups, reference_groups)
+    return kid_of(pair(outputs, references, groups, reference_groups))
+
+
+def kid_of(both: Pair) -> Kid:
+    """The same of sets whose groups are numbered."""
     x, of_x = _sorted(both.outputs, both.groups)
     y, of_y = _sorted(both.references, both.reference_groups)
     count = both.count

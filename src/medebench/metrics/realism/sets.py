@@ -14,8 +14,8 @@ from medebench.encoders.inception import InceptionEncoder
 from medebench.errors import InputError
 from medebench.metrics.base import MetricInfo, SetMetric, SetScore, Undefined
 from medebench.metrics.realism.fid import fid_floor, fid_with_error
-from medebench.metrics.realism.groups import interval, pair
-from medebench.metrics.realism.kid import kid
+from medebench.metrics.realism.groups import Pair, interval, pair
+from medebench.metrics.realism.kid import kid_of
 
 #: With fewer pictures than this, the length of Inception's vectors, covariances are singular and
 #: FID is mostly bias; KID has none.
@@ -60,37 +60,22 @@ class _Distance(SetMetric):
                 found = f"{count} {what.format('' if count == 1 else 's')}"
                 return SetScore(None, f"too few: {found}, {self.least} are needed", detail=detail)
         try:
-            return self._score(outputs, references, groups, reference_groups, detail)
+            return self._score(pair(outputs, references, groups, reference_groups), detail)
         except Undefined as reason:
             return SetScore(None, str(reason), detail=detail)
 
     @abstractmethod
-    def _score(
-        self,
-        outputs: Features,
-        references: Features,
-        groups: NDArray[np.int64],
-        reference_groups: NDArray[np.int64],
-        detail: dict[str, Any],
-    ) -> SetScore:
+    def _score(self, both: Pair, detail: dict[str, Any]) -> SetScore:
         """Of sets that are large enough."""
 
 
 class FID(_Distance):
     algorithm = "fid-1"
 
-    def _score(
-        self,
-        outputs: Features,
-        references: Features,
-        groups: NDArray[np.int64],
-        reference_groups: NDArray[np.int64],
-        detail: dict[str, Any],
-    ) -> SetScore:
-        both = pair(outputs, references, groups, reference_groups)
+    def _score(self, both: Pair, detail: dict[str, Any]) -> SetScore:
         value, error = fid_with_error(both)
         low, high = interval(value, error, both.count)
-        smaller, larger = sorted((len(outputs), len(references)))
+        smaller, larger = sorted((len(both.outputs), len(both.references)))
         detail["se"] = error
         detail["floor"] = fid_floor(both, _ROUNDS if larger <= KID_BELOW else _FEW_ROUNDS)
         if smaller < KID_BELOW:
@@ -104,15 +89,8 @@ class FID(_Distance):
 class KID(_Distance):
     algorithm = "kid-1"
 
-    def _score(
-        self,
-        outputs: Features,
-        references: Features,
-        groups: NDArray[np.int64],
-        reference_groups: NDArray[np.int64],
-        detail: dict[str, Any],
-    ) -> SetScore:
-        found = kid(outputs, references, groups, reference_groups)
+    def _score(self, both: Pair, detail: dict[str, Any]) -> SetScore:
+        found = kid_of(both)
         detail["se"] = found.se
         if found.value < 0:
             detail["note"] = "unbiased, so slightly below 0 where the sets are alike"
