@@ -15,6 +15,10 @@ class InputError(MedebenchError):
     exit_code = 2
 
 
+class UnknownNameError(InputError):
+    """Nothing has this name; the text says what is nearest."""
+
+
 class ImageError(InputError):
     """An image file that cannot be used; the text names the file and the remedy."""
 

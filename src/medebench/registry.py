@@ -12,7 +12,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
-from medebench.errors import InputError
+from medebench.errors import InputError, UnknownNameError
 from medebench.files import sha256
 
 
@@ -49,7 +49,7 @@ class Registry:
             raise InputError(f"{self.kind} '{name}': name what is in the file, as {name}:Name")
         close = difflib.get_close_matches(name, self.names(), 1)
         hint = f"did you mean '{close[0]}'?" if close else f"there are: {', '.join(self.names())}"
-        raise InputError(f"no {self.kind} '{name}'; {hint}")
+        raise UnknownNameError(f"no {self.kind} '{name}'; {hint}")
 
     def origin(self, name: str) -> str:
         """Where `name` comes from, as far as it could be another thing tomorrow."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from medebench.encoders.base import Read
 from medebench.encoders.extract import Extractor
 from medebench.encoders.sharing import shared_extractor
+from medebench.encoders.store import text_key
 from tests.conftest import draw
 from tests.encoders.plain import PlainEncoder
 
@@ -47,6 +49,26 @@ def test_the_second_time_nothing_is_extracted(tmp_path):
     assert np.array_equal(second.features(shown), rows)
     assert all(map(reads_equal, second.read(TEXTS), reads))
     assert second.extracted == 0 and second.encoder.sizes == []
+
+
+def test_a_damaged_vector_is_extracted_again(tmp_path):
+    first = Extractor(PlainEncoder(), tmp_path)
+    pictures = [draw(seed) for seed in range(4)]
+    shown = [first.show(one, 255) for one in pictures]
+    rows = first.features(shown)
+    reads = first.read(TEXTS)
+    first.close()
+    with sqlite3.connect(first.store.path) as db:
+        shorter = "UPDATE features SET vector = substr(vector, 5) WHERE key = ?"
+        db.execute(shorter, (shown[1].key,))
+        not_finite = "UPDATE features SET vector = x'0000c07f' || substr(vector, 5) WHERE key = ?"
+        db.execute(not_finite, (shown[2].key,))
+        db.execute(shorter, (text_key(TEXTS[0]),))
+    db.close()
+    second = Extractor(PlainEncoder(), tmp_path)
+    assert np.array_equal(second.features([second.show(one, 255) for one in pictures]), rows)
+    assert all(map(reads_equal, second.read(TEXTS), reads))
+    assert second.extracted == 3
 
 
 def test_another_identity_is_extracted_anew(tmp_path):

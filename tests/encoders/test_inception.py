@@ -234,6 +234,11 @@ def test_other_files_are_refused_with_their_name(script, state_dict, tmp_path):
     torch.save(state | {name: torch.full((320,), torch.nan)}, path)
     with pytest.raises(InputError, match="not finite"):
         read_inception(path)
+    name = "Mixed_7c.branch1x1.bn.running_var"
+    torch.save(state | {name: torch.full((320,), -1.0)}, path)
+    with pytest.raises(InputError, match="not finite"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_inception(path)
     name = "Mixed_5b.branch1x1"
     narrow = {f"{name}.conv.weight": torch.zeros(64, 191, 1, 1)}
     torch.save(state | narrow, path)
@@ -259,6 +264,18 @@ def test_no_code_of_a_file_is_run(tmp_path, monkeypatch):
     (tmp_path / "plain.pth").write_bytes(stream.getvalue())
     with pytest.raises(InputError, match="not the Inception of FID"):
         read_inception(tmp_path / "plain.pth")
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("top/data.pkl", stream.getvalue())
+        archive.writestr("top/version", "3\n")
+    (tmp_path / "text.pt").write_text("hello" * 100)
+    for name in ("evil.pt", "plain.pth", "text.pt"):
+        with (
+            warnings.catch_warnings(record=True) as warned,
+            pytest.raises(InputError, match=r"\(would run code, or is no file of tensors\)"),
+        ):
+            warnings.simplefilter("always")
+            read_inception(tmp_path / name)
+        assert warned == []
     assert not (tmp_path / "touched").exists()
 
 

@@ -91,10 +91,77 @@ def test_what_cannot_be_read_counts_as_not_there(tmp_path):
     assert store.get("abcd").keys() == {"d"}
 
 
-def test_a_damaged_or_foreign_file_is_no_error(tmp_path):
+def test_what_does_not_check_counts_as_not_there(tmp_path):
     store = FeatureStore("encoder", "one", tmp_path)
-    store.path.write_bytes(b"not a database, but long enough to be looked at" * 100)
-    assert store.get(["a"]) == {}
+    store.put(vectors("a", "b", "c", "d") | {"e": np.float32([1, np.nan]), "f": np.float32([])})
+    store.close()
+    with sqlite3.connect(store.path) as db:
+        whole = dict(db.execute("SELECT key, vector FROM features"))
+        flipped = bytes([whole["a"][0] ^ 1]) + whole["a"][1:]
+        for key, data in (("a", flipped), ("b", whole["b"][4:]), ("c", whole["d"])):
+            db.execute("UPDATE features SET vector = ? WHERE key = ?", (data, key))
+    db.close()
+    assert store.get("abcdef").keys() == {"d"}
+
+
+def damage(store: FeatureStore, how: str) -> None:
+    if how == "foreign":
+        store.path.write_bytes(b"not a database, but long enough to be looked at" * 100)
+    elif how == "cut":
+        store.path.write_bytes(store.path.read_bytes()[:5000])
+    else:
+        store.path.write_bytes(store.path.read_bytes()[:4096] + b"x" * 40960)
+
+
+@pytest.mark.parametrize("how", ["foreign", "cut", "torn"])
+@pytest.mark.parametrize("first", ["get", "put"])
+def test_a_damaged_or_foreign_file_is_begun_anew(tmp_path, how, first):
+    old = FeatureStore("encoder", "one", tmp_path)
+    old.put(vectors(*(f"key {number}" for number in range(2000))))
+    old.close()
+    damage(old, how)
+    old.path.with_name(old.path.name + "-wal").write_bytes(b"left over")
+    stores = [FeatureStore("encoder", "one", tmp_path) for _ in range(2)]
+    if first == "get":
+        assert [one.get(["key 7"]) for one in stores] == [{}, {}]
+    stores[0].put(vectors("a"))
+    assert same(stores[1].get(["a"]), vectors("a"))
+    assert same(FeatureStore("encoder", "one", tmp_path).get(["a"]), vectors("a"))
+
+
+def test_what_another_began_anew_stays(tmp_path):
+    keys = [f"key {number}" for number in range(2000)]
+    old = FeatureStore("encoder", "one", tmp_path)
+    old.put(vectors(*keys))
+    old.close()
+    one, other = (FeatureStore("encoder", "one", tmp_path) for _ in range(2))
+    assert one.get([]) == other.get([]) == {}
+    with old.path.open("r+b") as file:
+        file.seek(4096)
+        file.write(b"x" * 40960)
+    assert one.get(keys) == {}
+    one.put(vectors("a"))
+    assert same(other.get(["a", *keys]), vectors("a"))
+
+
+def test_a_file_is_begun_anew_once(tmp_path):
+    store = FeatureStore("encoder", "one", tmp_path)
+    for _ in range(2):
+        damage(store, "foreign")
+        assert store.get(["a"]) == {}
+        store.close()
+    store.put(vectors("a"))
+    assert store.get(["a"]) == {} and store.path.read_bytes().startswith(b"not a database")
+
+
+def test_a_damaged_file_that_cannot_be_removed_is_no_error(tmp_path, monkeypatch):
+    store = FeatureStore("encoder", "one", tmp_path)
+    damage(store, "foreign")
+
+    def refuse(*_, **__):
+        raise PermissionError("no")
+
+    monkeypatch.setattr("pathlib.Path.unlink", refuse)
     store.put(vectors("a"))
     assert store.get(["a"]) == {}
 

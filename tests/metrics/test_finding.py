@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -82,6 +81,23 @@ def test_other_names_are_refused(name):
     assert find_learned("lpips") is None
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"), [("lpips_alexx", "lpips_alex"), ("fid", "fid_inception"), ("LPIPS_VGG", "")]
+)
+def test_a_slip_is_told_with_what_was_meant(name, meant):
+    with pytest.raises(InputError, match=f"did you mean '{meant}.*`medebench metrics` lists them"):
+        find_metrics([name])
+
+
+def test_two_encoders_of_one_name_are_not_mixed_up(real_weights, tmp_path):
+    first = real_weights("lpips-alex.ckpt")
+    other = tmp_path / "other.ckpt"
+    other.write_bytes(first.read_bytes() + b"\0")
+    assert len(find_metrics([f"lpips_alex:{first}", f"lpips_alex:{first}"])) == 1
+    with pytest.raises(InputError, match="two metrics with different weights are called"):
+        find_metrics([f"lpips_alex:{first}", f"lpips_alex:{other}"])
+
+
 def test_a_device_that_does_not_exist():
     with pytest.raises(InputError, match="device 'tpu': choose auto, cpu, cuda or mps"):
         find_metrics(["cp"], device="tpu")
@@ -116,4 +132,5 @@ def test_a_file_may_hold_a_metric_with_a_network(tmp_path):
     assert one.name == "mine"
     with pytest.raises(InputError, match="is a built-in name"):
         find_metrics([f"{file}:TAKEN"])
-    assert Path(file).is_file()
+    with pytest.raises(InputError, match="is a class; name an object of it"):
+        find_metrics([f"{file}:Mine"])

@@ -6,6 +6,8 @@ import pickle
 import re
 import subprocess
 import sys
+import warnings
+import zipfile
 from pathlib import Path
 
 import cv2
@@ -567,12 +569,33 @@ def test_a_file_that_is_a_program_is_not_run(tmp_path, suffix):
     mark = tmp_path / "harm"
     path = tmp_path / f"weights{suffix}"
     path.write_bytes(pickle.dumps({"AlexNet_0": _Harm(f"open({str(mark)!r}, 'w')")}))
-    with pytest.raises(InputError, match=str(path)) as told:
+    with (
+        warnings.catch_warnings(record=True) as warned,
+        pytest.raises(InputError, match=str(path)) as told,
+    ):
+        warnings.simplefilter("always")
         read_weights(path, ALEX)
     assert "\n" not in str(told.value)
-    assert not mark.exists()
+    assert not mark.exists() and warned == []
     if suffix == ".ckpt":
         assert "asks for builtins.exec" in str(told.value)
+    else:
+        assert "(would run code, or is no file of tensors)" in str(told.value)
+
+
+def test_torchscript_is_refused_in_our_words(tmp_path):
+    path = tmp_path / "script.pt"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in ("data.pkl", "constants.pkl", "code/__torch__.py"):
+            archive.writestr(f"script/{name}", b"")
+        archive.writestr("script/version", b"3\n")
+    with (
+        warnings.catch_warnings(record=True) as warned,
+        pytest.raises(InputError, match="would run code, or is no file of tensors"),
+    ):
+        warnings.simplefilter("always")
+        read_weights(path, ALEX)
+    assert warned == []
 
 
 def test_files_of_weights_that_are_wrong_are_told(tmp_path):

@@ -18,7 +18,7 @@ from medebench.cases import load_cases, open_case
 from medebench.errors import InputError, NotReadyError
 from medebench.metrics import Subject, Undefined, find_metrics
 from medebench.metrics.quality import brisque as brisque_module
-from medebench.metrics.quality.brisque import brisque, read_brisque
+from medebench.metrics.quality.brisque import brisque, find_brisque, read_brisque
 from medebench.metrics.quality.features import fit, grey, mscn, neighbours
 from medebench.metrics.quality.metrics import INFOS, make
 from medebench.metrics.quality.niqe import NiqeParameters, halve, niqe, patch_features, read_niqe
@@ -345,6 +345,27 @@ def test_files_of_niqe_that_do_not_fit(tmp_path):
 
 
 SVM = "svm_type epsilon_svr\nkernel_type rbf\ngamma 0.05\nnr_class 2\ntotal_sv 2\nrho -3\nSV\n"
+
+
+@pytest.mark.parametrize(
+    ("model", "ranges"),
+    [
+        ("brisque.txt", ["brisque-ranges.pickle"]),
+        ("brisque.txt", ["brisque-ranges.pickle", "normalize.pickle"]),
+        ("brisque.txt", ["normalize.pickle"]),
+        ("svm.txt", ["brisque-ranges.pickle"]),
+        ("svm.txt", ["normalize.pickle", "brisque-ranges.pickle"]),
+    ],
+)
+def test_the_ranges_beside_a_file_of_brisque_have_either_name(tmp_path, model, ranges):
+    """The package's names, and those that 'medebench weights get' gives."""
+    (tmp_path / model).write_text(SVM + "1 1:0.5 36:-1 \n-2 2:0.25\n")
+    for name in ranges:
+        kept = {"min_": [0.0] * 36, "max_": [1.0] * 36}
+        (tmp_path / name).write_bytes(pickle.dumps(kept))
+    found, beside = find_brisque(str(tmp_path / model))
+    assert (found.path, beside) == (tmp_path / model, tmp_path / ranges[0])
+    assert make("brisque", str(tmp_path / model)).problem() is None
 
 
 def test_files_of_brisque_that_do_not_fit(tmp_path):

@@ -14,6 +14,7 @@ import medebench as mb
 from medebench.encoders.base import Encoder
 from medebench.errors import NotReadyError
 from medebench.metrics import BatchMetric, Measured, MetricInfo, SetMetric, SetScore, Undefined
+from medebench.report.collect import collect
 from medebench.runs import batching
 from medebench.runs.ledger import STALE_SET, WHOLE
 
@@ -113,7 +114,8 @@ def test_values_are_those_of_each_output(run, monkeypatch):
             continue
         picture = np.asarray(Image.open(run.output_path(case_id, 0)))
         assert row.value == pytest.approx(picture.mean())
-        assert row.detail == {"seen": True, "variant": "one"}
+        told = {"summary": "mean grey", "better": "neither", "low": 0.0, "high": 255.0}
+        assert row.detail == {"seen": True, "variant": "one", "metric": told}
     assert sum(metric.batches) == 5 and max(metric.batches) >= 2 and metric.closed == 1
 
 
@@ -230,3 +232,105 @@ def test_cases_without_an_organ_are_in_the_whole_only(make_set, tmp_path):
     mb.score(run, [Distance(Grey(), least=1)])
     found = run.sets().select("part", "n").rows()
     assert found == [(WHOLE, 4), ("Skin", 1), ("Teeth", 2)]
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [(0.5, None), (None, "failed: the metric returned a NoneType"), ("x", "failed: the metric ")],
+)
+def test_what_a_users_metric_may_return(given, reason, run):
+    class Loose(Brightness):
+        def measure(self, prepared):
+            return [given for _ in prepared]
+
+    mb.score(run, [Loose()])
+    row = scores(run)["1"]
+    assert row.value == (given if reason is None else None)
+    assert reason is None or row.reason.startswith(reason)
+
+
+def test_the_report_keeps_what_a_users_metric_says_of_itself(run):
+    metric = Brightness()
+    metric.info = MetricInfo("brightness", "mean grey", "lower", 0.0, 255.0)
+
+    @mb.metric("darkness", "how dark", better="higher", high=255.0)
+    def dark(case, output):
+        return float(255 - output.mean())
+
+    mb.score(run, [metric, dark])
+    found = {score.name: score for score in collect([run]).scores}
+    assert (found["brightness"].better, found["brightness"].summary) == ("lower", "mean grey")
+    assert (found["darkness"].better, found["darkness"].high) == ("higher", 255.0)
+
+
+def whole(run):
+    (row,) = run.sets().filter(part=WHOLE).iter_rows(named=True)
+    return row
+
+
+def test_a_replaced_or_lost_file_is_noticed_when_only_sets_are_scored(run):
+    mb.score(run, [Distance(Grey())])
+    before = whole(run)["value"]
+    Image.fromarray(np.full((48, 64, 3), 9, np.uint8)).save(run.output_path("3", 0))
+    mb.score(run, [Distance(Grey())])
+    assert whole(run)["value"] != before and whole(run)["n"] == 6
+    run.output_path("3", 0).unlink()
+    mb.score(run, [Distance(Grey())])
+    assert whole(run)["n"] == 5
+    with run.ledger() as ledger:
+        detail = next(row.detail for row in ledger.sets() if row.part == WHOLE)
+    assert detail["missing"] == 1 and detail["left_out"] == {"the output file is missing": 1}
+    again = Distance(Grey())
+    mb.score(run, [again])
+    assert again.groups == []
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        (SetScore(float("nan")), "failed: the metric returned nan"),
+        (SetScore(-5.0), "failed: the metric returned -5, outside 0 to 10"),
+        (SetScore(None), "the metric gave no reason"),
+    ],
+)
+def test_a_set_metric_cannot_write_nonsense(given, reason, run):
+    class Wrong(Distance):
+        def measure(self, *sets):
+            return given
+
+    mb.score(run, [Wrong(Grey())])
+    assert whole(run)["value"] is None and whole(run)["reason"].startswith(reason)
+
+
+@pytest.mark.parametrize("place", ["prepare", "encode"])
+def test_a_picture_that_breaks_the_encoder_takes_no_other_along(place, run):
+    bad = np.asarray(Image.open(run.output_path("4", 0))).reshape(-1, 3).mean(axis=0) / 255
+
+    class Choosy(Grey):
+        identity = f"choosy {place}"
+
+        def prepare(self, picture, data_range):
+            seen = super().prepare(picture, data_range)
+            if place == "prepare" and np.array_equal(seen, bad):
+                raise ValueError("cannot see this")
+            return seen
+
+        def encode(self, prepared):
+            if any(np.array_equal(one, bad) for one in prepared):
+                raise RuntimeError("no room")
+            return super().encode(prepared)
+
+    mb.score(run, [Distance(Choosy())])
+    assert whole(run)["n"] == 5 and whole(run)["value"] is not None
+
+
+def test_rows_are_written_metric_by_metric(run):
+    class Stop(Brightness):
+        def measure(self, prepared):
+            raise KeyboardInterrupt
+
+    second = Stop()
+    second.info = MetricInfo("second", "never there", "neither", 0.0, 1.0)
+    with pytest.raises(KeyboardInterrupt):
+        mb.score(run, [Brightness(), second])
+    assert len([row for row in scores(run).values() if row.value is not None]) == 5

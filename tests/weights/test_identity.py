@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,23 @@ def test_a_file_is_read_once_even_by_other_processes(tmp_path, hashed, monkeypat
     assert sha256_of(path) == hashlib.sha256(b"two").hexdigest()
 
 
+@pytest.mark.parametrize("how", ["rewritten", "replaced"])
+def test_other_content_of_the_same_size_and_time_is_told(tmp_path, monkeypatch, how):
+    path = tmp_path / "x.bin"
+    path.write_bytes(b"one")
+    age(path)
+    sha256_of(path)
+    times = (path.stat().st_atime_ns, path.stat().st_mtime_ns)
+    target = path if how == "rewritten" else tmp_path / "y.bin"
+    target.write_bytes(b"two")
+    os.utime(target, ns=times)
+    target.replace(path)
+    assert path.stat().st_mtime_ns == times[1]
+    for _ in range(2):
+        assert sha256_of(path) == hashlib.sha256(b"two").hexdigest()
+        forget(monkeypatch)
+
+
 def test_a_young_file_is_not_trusted_to_stay(tmp_path, hashed):
     path = tmp_path / "x.bin"
     for content in (b"one", b"two", b"six"):
@@ -61,7 +79,10 @@ def test_a_young_file_is_not_trusted_to_stay(tmp_path, hashed):
     assert len(hashed) == 3
 
 
-@pytest.mark.parametrize("damage", ["", "[]", '{"x": 1}', '{"x": [1, 2]}', '{"x": ["1", 2, 3]}'])
+@pytest.mark.parametrize(
+    "damage",
+    ["", "[]", '{"x": 1}', '{"x": [1, 2]}', '{"x": [1, 2, "3"]}', '{"x": [["1", 2, 3, 4], "5"]}'],
+)
 def test_a_damaged_memory_is_no_memory(tmp_path, machine, monkeypatch, hashed, damage):
     path = age(Path(write_files(tmp_path, {"x.bin": b"one"}), "x.bin"))
     memory = machine / "cache" / "weight-hashes.json"

@@ -239,6 +239,15 @@ def test_requests_that_make_no_sense(registry, out, name, source, words):
     assert words in fails(name, InputError, source=source, folder=out)
 
 
+def test_a_path_is_refused_before_anything_in_it_is_looked_at(machine, out, monkeypatch):
+    folder = write_files(machine / "a" / "b", {"large.safetensors": b"broken off"}).absolute()
+    walked = []
+    monkeypatch.setattr("os.walk", lambda *asked: walked.append(asked) or iter(()))
+    for name in (folder, folder / "large.safetensors"):
+        assert f"{name}: is a path" in fails(str(name), InputError, folder=out)
+    assert walked == []
+
+
 def test_what_must_be_had_by_hand(out, machine):
     assert "unpack it" in fails("medclip", NotReadyError, folder=out)
     usb = write_files(machine / "usb" / "medclip", {"pytorch_model.bin": b"weights"})

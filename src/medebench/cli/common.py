@@ -116,7 +116,14 @@ def progress_bar(title: str) -> Iterator[Callable[[int, int], None]]:
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+        def tell(done: int, total: int) -> None:
+            if done == 0:
+                # Another part of the work begins, at a speed of its own.
+                bar.reset(task, total=total)
+            bar.update(task, completed=done, total=total)
+
+        yield tell
 
 
 def _told_now_and_then(title: str) -> Callable[[int, int], None]:

@@ -81,8 +81,9 @@ def show_rows(rows: list[dict[str, Any]]) -> None:
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD)
-    for column in rows[0]:
-        table.add_column(column)
+    for number, column in enumerate(rows[0]):
+        # What is to be typed is never cut.
+        table.add_column(column, no_wrap=number == 0)
     for row in rows:
         # Text, not markup: "[judges]" is the name of an extra.
         table.add_row(*(Text(_cell(value)) for value in row.values()))

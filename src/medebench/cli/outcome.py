@@ -60,6 +60,7 @@ def finish_score(runs: Sequence[Run], as_json: bool) -> None:
             sets = ledger.current_sets()
         reasons = _count(reason for _, reason, _ in rows)
         broken += sum(is_broken(reason) for _, reason, _ in rows)
+        broken += sum(int(row.detail.get("missing", 0)) for row in sets if row.part == WHOLE)
         scored = sum(value is not None for value, _, _ in rows)
         facts.append(run_facts(run) | {"scored": scored, "of": len(rows), "reasons": reasons})
         if sets:
@@ -81,6 +82,13 @@ def _in_words(row: SetRow) -> str:
     size = f"{row.n} outputs against {row.n_references} references"
     if row.value is None:
         return f"{row.metric}: {row.reason}"
+    if left_out := row.detail.get("left_out"):
+        reason, count = max(left_out.items(), key=lambda one: one[1])
+        size += f", {sum(left_out.values())} left out ({count} x {reason})"
+    if (floor := row.detail.get("floor")) is not None:
+        size += f"; floor {floor:.4g}"
+    if note := row.detail.get("note"):
+        size += f"; {note}"
     between = f" ({row.interval[0]:.4g} to {row.interval[1]:.4g})" if row.interval else ""
     return f"{row.metric} {row.value:.4g}{between}, {size}"
 

@@ -54,5 +54,8 @@ def report(
     if as_json:
         print_json({"page": str(made.index), "table": made.table.to_json()})
     else:
-        print_table(made.table.rich(table_width()))
+        if made.table.columns:
+            print_table(made.table.rich(table_width()))
+        if made.learned:
+            say("the learned metrics are in a section of the page")
         say(f"page: {made.index}")

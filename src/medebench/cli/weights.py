@@ -85,9 +85,13 @@ def get(
     from medebench.errors import MedebenchError
     from medebench.weights import Found
     from medebench.weights.getting import check_request, get_weights, here
+    from medebench.weights.known import known_as
     from medebench.weights.packages import Archives
 
     chosen = _chosen(source)
+    if isinstance(chosen, str):
+        asked = [known_as(name) for name in names]
+        names += [other for one in asked if one for other in one.beside]
     names = list(dict.fromkeys(names))
     for name in names:
         check_request(name, chosen)

@@ -92,7 +92,9 @@ def encoder_name(spec: str | None = None) -> str:
         return known
     path = Path(spec).expanduser()
     if path.exists():
-        return re.sub(r"[^\w.+-]+", "-", path.resolve().name).strip("-") or "model"
+        name = re.sub(r"[^\w.+-]+", "-", path.resolve().name).strip("-") or "model"
+        # A folder's weights are not those that a known name stands for.
+        return f"{name}-folder" if name in ENCODERS else name
     if is_hub_id(spec):
         return spec
     close = difflib.get_close_matches(spec, ENCODERS, 1)

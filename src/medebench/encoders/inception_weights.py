@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from medebench.encoders.inception_names import NAMES
 from medebench.errors import InputError, one_line
+from medebench.weights.state_dicts import read_state_dict
 
 #: What batch normalisation adds to the variances.
 _EPSILON = 1e-3
@@ -42,7 +43,7 @@ def read_inception(path: Path) -> dict[str, Folded]:
     if path.is_dir():
         raise InputError(f"{path}: is a folder; name the file with the weights of Inception")
     try:
-        tensors = _read_script(path) if _is_script(path) else _read_state(path)
+        tensors = _read_script(path) if _is_script(path) else read_state_dict(path)
         folded = _fold_script(tensors) if "conv.weight" in tensors else _fold_state(tensors)
         if sum(one.kernel.size for one in folded.values()) != _KERNELS:
             raise ValueError("another number of weights")
@@ -86,23 +87,16 @@ def _fold(
     mean: NDArray[Any],
     variance: NDArray[Any],
 ) -> Folded:
-    factor = 1 / np.sqrt(variance.astype(np.float64) + _EPSILON)
-    if scale is not None:
-        factor = factor * scale
-    multiplied = kernel * factor[:, None, None, None]
-    bias = shift - mean * factor
+    # What is not finite is said below, by one line.
+    with np.errstate(all="ignore"):
+        factor = 1 / np.sqrt(variance.astype(np.float64) + _EPSILON)
+        if scale is not None:
+            factor = factor * scale
+        multiplied = kernel * factor[:, None, None, None]
+        bias = shift - mean * factor
     if not (np.isfinite(multiplied).all() and np.isfinite(bias).all()):
         raise ValueError("values that are not finite numbers")
     return Folded(multiplied.astype(np.float32), bias.astype(np.float32))
-
-
-def _read_state(path: Path) -> dict[str, NDArray[Any]]:
-    import torch
-
-    tensors = torch.load(path, map_location="cpu", weights_only=True)
-    if not isinstance(tensors, Mapping):
-        raise ValueError("no state dict")
-    return {str(name): one.float().numpy() for name, one in tensors.items() if torch.is_tensor(one)}
 
 
 def _is_script(path: Path) -> bool:

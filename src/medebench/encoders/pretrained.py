@@ -68,7 +68,7 @@ class PretrainedEncoder(LocalEncoder):
 
     @cached_property
     def identity(self) -> str:
-        return f"{self.kind} {self.weights.identity} pictures {self.preprocess.digest}"
+        return f"{self.kind} {self.weights.identity} pictures-1 {self.preprocess.digest}"
 
     def prepare(self, picture: Picture, data_range: int) -> NDArray[Any]:
         return self.preprocess.prepare(picture, data_range)

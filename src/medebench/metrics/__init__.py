@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable
 
 from medebench.device import DEVICES
-from medebench.errors import InputError, NotReadyError
+from medebench.errors import InputError, NotReadyError, UnknownNameError
 from medebench.metrics.base import (
     AnyMetric,
     BatchMetric,
@@ -42,9 +43,14 @@ DEFAULT, READY = "default", "ready"
 
 
 def find_metrics(
-    names: Iterable[str] | None = None, *, device: str = "auto", batch: int | None = None
+    names: Iterable[str | AnyMetric] | None = None,
+    *,
+    device: str = "auto",
+    batch: int | None = None,
 ) -> list[AnyMetric]:
     """The metrics of these names, or the built-in ones that need no weights; each name once.
+
+    An object that is a metric already stays itself.
 
     `default` and `ready` stand for groups of names. What is not ready is said here, before any
     work: NotReadyError.
@@ -53,9 +59,17 @@ def find_metrics(
         raise InputError(f"device '{device}': choose {', '.join(DEVICES[:-1])} or {DEVICES[-1]}")
     found: dict[str, AnyMetric] = {}
     for name in _names(names):
-        one = _find(name, device, batch)
-        found.setdefault(one.name, one)
+        one = _find(name, device, batch) if isinstance(name, str) else name
+        if _variant(found.setdefault(one.name, one)) != _variant(one):
+            raise InputError(
+                f"two metrics with different weights are called '{one.name}'; score with one of "
+                "them, or rename a folder"
+            )
     return list(found.values())
+
+
+def _variant(metric: AnyMetric) -> str | None:
+    return None if isinstance(metric, Metric) else metric.variant
 
 
 def metric_info(name: str) -> MetricInfo | None:
@@ -78,8 +92,8 @@ def not_ready(name: str) -> str | None:
     return None
 
 
-def _names(given: Iterable[str] | None) -> list[str]:
-    names: list[str] = []
+def _names(given: Iterable[str | AnyMetric] | None) -> list[str | AnyMetric]:
+    names: list[str | AnyMetric] = []
     for name in [DEFAULT] if given is None else given:
         if name in (DEFAULT, READY):
             names.extend(METRICS.builtin)
@@ -94,9 +108,18 @@ def _find(name: str, device: str, batch: int | None) -> AnyMetric:
     learned = find_learned(name)
     try:
         one = learned.make(device, batch) if learned else METRICS.find(name)
-    except NotReadyError as error:
-        said = str(error).removeprefix(f"metric '{name}': ")
-        raise NotReadyError(f"metric '{name}': {said}") from error
+    except UnknownNameError:
+        every = [*METRICS.names(), *LEARNED]
+        begins = [one for one in every if name and one.startswith(name.lower())]
+        close = begins or difflib.get_close_matches(name.lower(), every, 1, 0.5)
+        hint = f"did you mean '{close[0]}'? " if close else ""
+        raise InputError(f"no metric '{name}'; {hint}`medebench metrics` lists them") from None
+    except InputError as error:
+        if not learned or str(error).startswith("metric '"):
+            raise
+        raise type(error)(f"metric '{name}': {error}") from error
+    if isinstance(one, type) and issubclass(one, BatchMetric | SetMetric):
+        raise InputError(f"metric '{name}': is a class; name an object of it")
     if not isinstance(one, Metric | BatchMetric | SetMetric):
         raise InputError(f"metric '{name}': is not a Metric; decorate it with medebench.metric")
     taken = one.name in METRICS.builtin or one.name in LEARNED

@@ -35,19 +35,23 @@ class MetricInfo:
     better: Better
     low: float
     high: float
-    needs: tuple[str, ...]
+    needs: tuple[str, ...] = ()
 
     def require(self, case: OpenCase) -> None:
         for need in self.needs:
             if not getattr(case.case, need):
                 raise Undefined(f"the case has no {'ROI' if need == 'roi' else need}")
 
+    def told(self) -> dict[str, Any]:
+        """For the ledger, where the metric itself may not be at hand when the score is shown."""
+        return {name: getattr(self, name) for name in ("summary", "better", "low", "high")}
+
 
 @dataclass(frozen=True)
 class Metric(MetricInfo):
     """A function. The output is always given on the grid and in the depth of the previous image."""
 
-    function: Function
+    function: Function = field(kw_only=True)
 
     @property
     def info(self) -> MetricInfo:
@@ -155,6 +159,6 @@ def metric(
     """Make a Metric of a function: `@metric("mine", "what it says")`."""
 
     def wrap(function: Function) -> Metric:
-        return Metric(name, summary, better, low, high, needs, function)
+        return Metric(name, summary, better, low, high, needs, function=function)
 
     return wrap

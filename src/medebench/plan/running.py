@@ -15,7 +15,7 @@ from medebench.editors import Chosen, find_editor
 from medebench.errors import InputError, MedebenchError, NotReadyError
 from medebench.grounding import Thresholds
 from medebench.judge import Judge, ModelJudge, find_judge
-from medebench.metrics import AnyMetric, find_metrics
+from medebench.metrics import AnyMetric, find_learned, find_metrics
 from medebench.plan.model import AdoptEntry, EditorEntry, Plan
 from medebench.plan.sweeping import choose, direction, find_sweep
 from medebench.progress import Progress, silent
@@ -253,7 +253,10 @@ def _ready(plan: Plan) -> tuple[list[_Ready], tuple[str, ...]]:
 
 
 def _local(plan: Plan, call: str) -> str:
-    """`file.py:Name` as seen from the plan's folder."""
+    """`file.py:Name`, and a metric's `isim:folder`, as seen from the plan's folder."""
+    learned = find_learned(call)
+    if learned and learned.which and (plan.folder / learned.which).exists():
+        return f"{learned.name}:{plan.folder / learned.which}"
     return str(plan.folder / call) if ".py:" in split_name(call)[0] else call
 
 

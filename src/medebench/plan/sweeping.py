@@ -53,6 +53,8 @@ def direction(name: str, metrics: list[AnyMetric], judge: Judge | ModelJudge | N
             if metric.better == "neither":
                 raise InputError(f"choose.metric: '{name}' is neither better high nor low")
             return metric.better == "higher"
+    if any(one.name == name for one in metrics):
+        raise InputError(f"choose.metric: '{name}' is of whole sets and has no value for a case")
     known = [
         one.name
         for one in metrics

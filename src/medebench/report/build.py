@@ -35,6 +35,8 @@ STYLES = ("page.css", "gallery.css")
 class Report:
     index: Path
     table: HeadlineTable
+    #: Whether there is a section of learned metrics.
+    learned: bool = False
 
 
 def build_report(
@@ -91,7 +93,7 @@ def build_report(
     html = render_page(material, statistics, table, parts, title, scripts, styles, views, published)
     folder.write("index.html", html)
     folder.close(views.facts)
-    return Report(folder.path / "index.html", table)
+    return Report(folder.path / "index.html", table, learned is not None)
 
 
 def _ground(

@@ -82,6 +82,12 @@ class Score:
     def wins(self, first: float, second: float) -> bool:
         return first < second if self.better == "lower" else first > second
 
+    @property
+    def ranked(self) -> bool:
+        """Whether the best of a column is worth a mark."""
+        unranked = self.family in FAMILIES and FAMILIES[self.family].unranked
+        return self.better != "neither" and not unranked
+
 
 def describe(names: Iterable[str], details: Mapping[str, Mapping[str, object]]) -> list[Score]:
     """The scores of these names in the order of the table; `details` is one ledger entry each."""
@@ -175,7 +181,7 @@ def _describe(name: str, detail: Mapping[str, object]) -> Score:
     metric: MetricInfo | None = next((m for m in GROUNDING_METRICS if m.name == name), None)
     metric = metric or metric_info(name)
     if metric is None:
-        return Score(name, name, "a metric of the user", "neither", 0.0, 1.0)
+        metric = _told(name, detail.get("metric"))
     return Score(
         name,
         _LABELS.get(name, name),
@@ -185,6 +191,20 @@ def _describe(name: str, detail: Mapping[str, object]) -> Score:
         metric.high,
         2 if metric.high > 1 else 3,
         "cp" if name in HEADLINES else "",
+    )
+
+
+def _told(name: str, told: object) -> MetricInfo:
+    """A metric that is not found by its name here: what it wrote beside its scores, if anything."""
+    if not isinstance(told, Mapping):
+        return MetricInfo(name, "a metric of the user", "neither", 0.0, 1.0)
+    better = told.get("better")
+    return MetricInfo(
+        name,
+        str(told.get("summary", "a metric of the user")),
+        better if better in ("higher", "lower") else "neither",
+        float(told.get("low", 0.0)),
+        float(told.get("high", 1.0)),
     )
 
 

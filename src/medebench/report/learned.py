@@ -12,6 +12,7 @@ from medebench.report.families import (
     FAMILIES,
     PUBLISHED_ENCODER,
     PUBLISHED_LPIPS,
+    Family,
     is_published,
 )
 from medebench.report.formats import csv_text
@@ -87,9 +88,11 @@ def make_learned(material: Material, statistics: Statistics) -> Learned | None:
 
 
 def worth_of(score: Score) -> Worth:
-    row = FAMILIES[score.family].row if score.family in FAMILIES else ""
+    family = FAMILIES.get(score.family, Family(score.family))
+    row = family.row
     if not row:
-        return Worth()
+        why = f"not published; {family.unranked}" if family.unranked else "not published"
+        return Worth(words=why)
     rho = published_worth().rho[row]
     if is_published(score.family, score.encoder):
         return Worth(row, rho, True, "")

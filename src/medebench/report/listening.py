@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from medebench.report.facts import judge_text
+from medebench.report.facts import DIAGNOSTIC, judge_text
 from medebench.runs.diagnosing import FINDING
 from medebench.runs.ledger import ScoreRow, SetRow
 
@@ -29,6 +29,8 @@ class Judges:
         detail = row.detail
         # A finding rests on somebody's judgement, but it is none.
         if row.metric == FINDING or not (who := judge_text(detail)):
+            if "metric" in detail:
+                self.details.setdefault(row.metric, detail)
             return
         known = self.details.get(row.metric)
         # One that was refused or failed does not tell everything about its judge.
@@ -63,7 +65,8 @@ class Weights:
     def hear(self, run: str, key: str, row: ScoreRow) -> None:
         """`key` is the case's; only scores that are one are to be heard."""
         variant = row.detail.get("variant")
-        if row.value is None or not variant or judge_text(row.detail):
+        # What the diagnosis calls a variant is the map it looked at.
+        if row.metric in DIAGNOSTIC or row.value is None or not variant or judge_text(row.detail):
             return
         _add(self.variants, row.metric, str(variant), run)
         reading = self.readings.setdefault(row.metric, Reading())

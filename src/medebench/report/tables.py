@@ -196,7 +196,7 @@ def make_table(
         if basis == "shared" or len({entry.cases for entry in material.models}) == 1:
             for score in columns:
                 level = statistics.levels[basis, score.name]
-                if score.better != "neither" and not level.whole:
+                if score.ranked and not level.whole:
                     ranked[basis, score.name] = len(level.cases)
                 _honour(material, statistics, cells, basis, score)
     rows = [
@@ -238,7 +238,7 @@ def _honour(
 ) -> None:
     """Mark the best model of a column, and those that are significantly worse than it."""
     names = [e.name for e in material.models if (e.name, basis, score.name) in cells]
-    if score.better == "neither" or len(names) < 2:
+    if not score.ranked or len(names) < 2:
         return
     level = statistics.levels[basis, score.name]
     leaders = {

@@ -8,13 +8,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from medebench.errors import InputError, MedebenchError, one_line
-from medebench.metrics import BatchMetric, Measured, Subject, Undefined
+from medebench.errors import ImageError, InputError, MedebenchError, one_line
+from medebench.metrics import (
+    METRICS,
+    BatchMetric,
+    Measured,
+    MetricInfo,
+    Subject,
+    Undefined,
+    find_learned,
+)
 from medebench.runs.ledger import ScoreRow
 from medebench.runs.work import Opened
 
 #: Outputs that wait for the network, at most: more keep it no busier, only memory fuller.
-TOGETHER = 32
+TOGETHER = 16
 #: And the bytes of their pictures, which a metric may keep until it measures.
 ROOM = 256 * 2**20
 
@@ -56,18 +64,22 @@ class Batches:
                 pending.append(Pending(*place, prepared, opened.picture.nbytes))
             except (Undefined, InputError) as error:
                 rows.append(self._reason(opened, metric, one_line(str(error)), begun))
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 rows.append(self._reason(opened, metric, broke("metric", error), begun))
         return pending, rows
 
-    def add(self, pending: Sequence[Pending]) -> Iterator[tuple[int, ScoreRow]]:
-        """Take these in; rows come out as soon as a batch is full."""
+    @property
+    def cases_waiting(self) -> int:
+        return len({one.key[0] for one in self._waiting})
+
+    def add(self, pending: Sequence[Pending]) -> Iterator[list[tuple[int, ScoreRow]]]:
+        """Take these in; rows come out, metric by metric, as soon as a batch is full."""
         self._waiting.extend(pending)
         sizes = {(one.run, one.key): one.size for one in self._waiting}
         if len(sizes) >= TOGETHER or sum(sizes.values()) >= ROOM:
             yield from self.rest()
 
-    def rest(self) -> Iterator[tuple[int, ScoreRow]]:
+    def rest(self) -> Iterator[list[tuple[int, ScoreRow]]]:
         waiting, self._waiting = self._waiting, []
         for index, metric in enumerate(self.metrics):
             own = [one for one in waiting if one.metric == index]
@@ -76,8 +88,8 @@ class Batches:
             begun = time.perf_counter()
             results = _measure(metric, own)
             seconds = (time.perf_counter() - begun) / len(own)
-            for one, result in zip(own, results, strict=True):
-                yield one.run, _row(metric, one, result, seconds)
+            done = zip(own, results, strict=True)
+            yield [(one.run, _row(metric, one, result, seconds)) for one, result in done]
 
     def close(self) -> None:
         for metric in self.metrics:
@@ -85,7 +97,7 @@ class Batches:
 
     @staticmethod
     def _reason(opened: Opened, metric: BatchMetric, reason: str, begun: float) -> ScoreRow:
-        detail = {"variant": metric.variant}
+        detail = {"variant": metric.variant, **told_of(metric.info)}
         seconds = time.perf_counter() - begun
         return ScoreRow(*opened.key, metric.name, opened.sha, None, reason, detail, seconds)
 
@@ -97,21 +109,25 @@ def _measure(metric: BatchMetric, pending: Sequence[Pending]) -> list[Measured |
         if len(found) != len(pending):
             raise ValueError(f"{len(found)} results for {len(pending)} outputs")
         return found
-    except MedebenchError:
+    except MedebenchError as error:
         # About the weights, not about this output: nothing can be scored with them.
-        raise
+        if not isinstance(error, ImageError):
+            raise
+        if len(pending) == 1:
+            return [Undefined(one_line(str(error)))]
     except Exception as error:
         if len(pending) == 1:
             return [Undefined(broke("metric", error))]
     return [result for one in pending for result in _measure(metric, [one])]
 
 
-def _row(
-    metric: BatchMetric, one: Pending, result: Measured | Undefined, seconds: float
-) -> ScoreRow:
-    variant = {"variant": metric.variant}
-    if isinstance(result, Undefined):
-        reason = one_line(str(result))
+def _row(metric: BatchMetric, one: Pending, given: object, seconds: float) -> ScoreRow:
+    variant = {"variant": metric.variant, **told_of(metric.info)}
+    result = Measured(given) if isinstance(given, float | int) else given
+    if not isinstance(result, Measured):
+        kind = type(result).__name__
+        undefined = isinstance(result, Undefined)
+        reason = one_line(str(result)) if undefined else f"failed: the metric returned a {kind}"
         return ScoreRow(*one.key, metric.name, one.sha, None, reason, variant, seconds)
     value = float(result.value)
     wrong = impossible(value, metric.info.low, metric.info.high, "metric")
@@ -125,6 +141,12 @@ def impossible(value: float, low: float, high: float, who: str) -> str | None:
     if math.isfinite(value) and low - slack <= value <= high + slack:
         return None
     return f"failed: the {who} returned {value:g}, outside {low:g} to {high:g}"
+
+
+def told_of(info: MetricInfo) -> dict[str, Any]:
+    """What the report must know of a metric that it cannot find by its name."""
+    known = info.name in METRICS.builtin or find_learned(info.name)
+    return {} if known else {"metric": info.told()}
 
 
 def broke(who: str, error: BaseException) -> str:

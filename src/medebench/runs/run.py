@@ -195,12 +195,14 @@ class Run:
             "high": pl.Float64,
             "n": pl.Int64,
             "n_references": pl.Int64,
+            "floor": pl.Float64,
             "reason": pl.String,
             "variant": pl.String,
         }
         with self.ledger() as ledger:
             rows = [
-                {name: getattr(r, name) for name in schema if name not in ("low", "high")}
+                {name: getattr(r, name, None) for name in schema}
+                | {"floor": r.detail.get("floor")}
                 | dict(zip(("low", "high"), r.interval or (None, None), strict=True))
                 for r in ledger.current_sets()
             ]

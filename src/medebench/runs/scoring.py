@@ -13,7 +13,6 @@ from medebench.cases.image import Picture
 from medebench.errors import InputError, one_line
 from medebench.judge import Judge, ModelJudge, Verdict, find_judge
 from medebench.metrics import (
-    DEFAULT,
     AnyMetric,
     BatchMetric,
     Metric,
@@ -23,7 +22,7 @@ from medebench.metrics import (
 )
 from medebench.parallel import in_parallel
 from medebench.progress import Progress, silent
-from medebench.runs.batching import Batches, Pending, broke, impossible
+from medebench.runs.batching import Batches, Pending, broke, impossible, told_of
 from medebench.runs.judging import JudgeLimits, judge_outputs
 from medebench.runs.ledger import Ledger, OutputRow, ScoreRow
 from medebench.runs.run import Run, open_run
@@ -33,7 +32,7 @@ from medebench.runs.work import Opened, Wanted, Work, open_outputs, plan_work
 
 def score(
     runs: Run | str | Path | Sequence[Run | str | Path],
-    metrics: Iterable[str | AnyMetric] | None = None,
+    metrics: str | Iterable[str | AnyMetric] | None = None,
     judge: str | Judge | ModelJudge | None = None,
     *,
     limits: JudgeLimits | None = None,
@@ -52,7 +51,8 @@ def score(
     opened = open_runs(runs)
     found = find_judge(judge) if isinstance(judge, str) else judge
     model = found if isinstance(found, ModelJudge) else None
-    given = _metrics(metrics, device, batch)
+    names = metrics.split(",") if isinstance(metrics, str) else metrics
+    given = find_metrics(names, device=device, batch=batch)
     scorers = _Scorers(given, None if isinstance(found, ModelJudge) else found)
     sets = [metric for metric in given if isinstance(metric, SetMetric)]
     with ExitStack() as stack:
@@ -63,9 +63,13 @@ def score(
         results = in_parallel(scorers.score_case, work, workers)
         stack.callback(results.close)
         for done, scored in enumerate(results, start=1):
-            _write(ledgers, [*scored.rows, *scorers.batches.add(scored.pending)])
-            progress(done, len(work))
-        _write(ledgers, list(scorers.batches.rest()))
+            _write(ledgers, scored.rows)
+            for measured in scorers.batches.add(scored.pending):
+                _write(ledgers, measured)
+            progress(done - scorers.batches.cases_waiting, len(work))
+        for measured in scorers.batches.rest():
+            _write(ledgers, measured)
+        progress(len(work), len(work))
         if sets:
             score_sets(opened, ledgers, sets, workers, retry_failed, progress)
         if model is not None:
@@ -73,7 +77,10 @@ def score(
     return opened
 
 
-def _write(ledgers: Sequence[Ledger], rows: Sequence[tuple[int, OutputRow | ScoreRow]]) -> None:
+def _write(
+    ledgers: Sequence[Ledger],
+    rows: Sequence[tuple[int, OutputRow | ScoreRow]] | Sequence[tuple[int, ScoreRow]],
+) -> None:
     for index, ledger in enumerate(ledgers):
         if own := [row for run, row in rows if run == index]:
             ledger.write(*own)
@@ -85,15 +92,6 @@ def open_runs(runs: Run | str | Path | Sequence[Run | str | Path]) -> list[Run]:
     if len({run.path for run in opened}) != len(opened):
         raise InputError("the same run is given twice")
     return opened
-
-
-def _metrics(
-    given: Iterable[str | AnyMetric] | None, device: str, batch: int | None
-) -> list[AnyMetric]:
-    named: list[AnyMetric] = []
-    for one in [DEFAULT] if given is None else given:
-        named += find_metrics([one], device=device, batch=batch) if isinstance(one, str) else [one]
-    return list({metric.name: metric for metric in named}.values())
 
 
 @dataclass(frozen=True)
@@ -130,7 +128,7 @@ class _Scorers:
         if opened.picture is None:
             return opened.without_picture()
         rows = [
-            measure(metric, opened, opened.picture)
+            measure(metric, opened, opened.picture, told_of(metric.info))
             for metric in self.metrics
             if metric.name in opened.missing
         ]
@@ -139,7 +137,9 @@ class _Scorers:
         return rows
 
 
-def measure(metric: Metric, opened: Opened, picture: Picture) -> ScoreRow:
+def measure(
+    metric: Metric, opened: Opened, picture: Picture, detail: dict[str, Any] | None = None
+) -> ScoreRow:
     """One metric on one output: a value, or the reason why there is none."""
     start = time.perf_counter()
     value: float | None = None
@@ -153,7 +153,7 @@ def measure(metric: Metric, opened: Opened, picture: Picture) -> ScoreRow:
         reason = broke("metric", error)
     seconds = time.perf_counter() - start
     value = value if reason is None else None
-    return ScoreRow(*opened.key, metric.name, opened.sha, value, reason, {}, seconds)
+    return ScoreRow(*opened.key, metric.name, opened.sha, value, reason, detail or {}, seconds)
 
 
 def _ask(judge: Judge, opened: Opened, picture: Picture) -> list[ScoreRow]:

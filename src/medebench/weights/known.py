@@ -42,7 +42,8 @@ def _brisque(name: str, what: str, file: str, size: int, member: str, sha256: st
         f"brisque/models/{member}",
         sha256,
     )
-    return Known(name, what, "Apache-2.0 (package)", size, file, package=package)
+    beside = ("brisque-ranges",) if name == "brisque" else ()
+    return Known(name, what, "Apache-2.0 (package)", size, file, package=package, beside=beside)
 
 
 def _clip(name: str, model: str, hub: str, size: int) -> Known:
@@ -195,6 +196,7 @@ _TABLE = (
             files=("ImageReward.pt", "med_config.json"),
             needs=(("ImageReward.pt",), ("med_config.json",)),
         ),
+        beside=("bert-base-uncased",),
     ),
     _tokenizer("bert-base-uncased", "google-bert/bert-base-uncased", "imagereward", "Apache-2.0"),
     _tokenizer("bio-clinicalbert", "emilyalsentzer/Bio_ClinicalBERT", "medclip", "MIT"),

@@ -57,6 +57,8 @@ def lpips(
         raise InputError(f"lpips: data_range={data_range} must be above 0")
     inside = None if roi is None else check_roi(np.asarray(roi, bool), one)
     check_size(backbone, one)
+    if all(each.dtype.kind == "f" and each.max() <= 1 < data_range for each in (one, other)):
+        raise InputError("lpips: pictures of 0 to 1 need data_range=1")
     comparer = _comparer(net, weights)
     asked = Asked(one, [other], data_range, low_for(published), inside)
     return number(float(comparer.compare(asked)[0]))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from medebench.errors import InputError, NotReadyError, one_line
 from medebench.metrics.perceptual.backbones import Backbone, Conv
+from medebench.weights.state_dicts import read_state_dict
 
 Tensor = NDArray[np.float32]
 _FLAX = {"alex": "AlexNet_0", "vgg": "VGG16_0"}
@@ -106,7 +107,7 @@ def _read(path: Path) -> dict[str, NDArray[Any]]:
         if path.suffix == ".safetensors":
             read = _read_safetensors
         elif path.suffix in (".pt", ".pth") or zipfile.is_zipfile(path):
-            read = _read_torch
+            read = read_state_dict
         else:
             read = _read_pickle
         return dict(read(path))
@@ -124,15 +125,6 @@ def _read_safetensors(path: Path) -> Mapping[str, Any]:
     except ImportError:
         raise NotReadyError(f"{path}: needs safetensors; pip install safetensors") from None
     return dict(load_file(path))
-
-
-def _read_torch(path: Path) -> Mapping[str, Any]:
-    import torch
-
-    tensors = torch.load(path, map_location="cpu", weights_only=True)
-    if not isinstance(tensors, Mapping):
-        raise InputError(f"{path}: holds no state dict")
-    return {str(name): one.float().numpy() for name, one in tensors.items() if torch.is_tensor(one)}
 
 
 def _read_pickle(path: Path) -> Mapping[str, Any]:

@@ -22,8 +22,8 @@ from medebench.metrics.base import Undefined
 from medebench.metrics.quality.features import Plane, fit, grey, mscn, neighbours
 from medebench.weights import Absent, Found, find_weights
 
-#: The ranges of the features, as the package `brisque` names the file.
-RANGES = "normalize.pickle"
+#: The ranges of the features, as the package `brisque` and as medebench names the file.
+RANGES = ("normalize.pickle", "brisque-ranges.pickle")
 #: Below this the half has too few pixels for eighteen statistics.
 LEAST = 32
 _COUNT = 36
@@ -52,7 +52,10 @@ def find_brisque(which: str | None = None) -> tuple[Found, Path]:
     if isinstance(model, Absent):
         raise NotReadyError(model.problem)
     if which is not None and model.origin == "given path":
-        return model, model.path.with_name(RANGES)
+        beside = [model.path.with_name(one) for one in RANGES]
+        if model.path.name == "brisque.txt":
+            beside.reverse()
+        return model, next((one for one in beside if one.is_file()), beside[0])
     ranges = find_weights("brisque-ranges")
     if isinstance(ranges, Absent):
         raise NotReadyError(ranges.problem)
@@ -118,7 +121,8 @@ def _read_ranges(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         low, high = (np.asarray(read[name], np.float64) for name in ("min_", "max_"))
     except FileNotFoundError:
         raise InputError(
-            f"{path}: no such file; it lies beside the model in the package brisque"
+            f"{path}: no such file; it lies beside the model in the package brisque, and is called "
+            f"{' or '.join(RANGES)}"
         ) from None
     except Exception as error:
         raise _unfit(path, error) from error
