@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from medebench.errors import InputError, one_line
 from medebench.quiet import quiet
+from medebench.weights.state_dicts import load
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -48,7 +49,7 @@ def read_tensors(path: Path) -> Tensors:
             from safetensors.torch import load_file
 
             return dict(load_file(path))
-        read = torch.load(path, map_location="cpu", weights_only=True)
+        read = load(path)
     except Exception as error:
         why = one_line(str(error), 120) or type(error).__name__
         raise InputError(f"{path}: cannot be read as weights ({why}); get it again") from error

@@ -17,18 +17,25 @@ def read_state_dict(path: Path) -> dict[str, NDArray[Any]]:
     """The tensors by name, as arrays of 32 bits; a ValueError says what is wrong with the file."""
     import torch
 
+    read = load(path)
+    if not isinstance(read, Mapping):
+        raise ValueError("holds no state dict")
+    return {str(name): one.float().numpy() for name, one in read.items() if torch.is_tensor(one)}
+
+
+def load(path: Path, *, mmap: bool = False) -> Any:
+    """What the file holds, in main memory; ValueError where torch refuses it."""
+    import torch
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            read = torch.load(path, map_location="cpu", weights_only=True)
+            return torch.load(path, map_location="cpu", weights_only=True, mmap=mmap)
     except Exception as error:
         # torch's own words advise to trust the file.
         if _is_refusal(error):
             raise ValueError(REFUSED) from error
         raise
-    if not isinstance(read, Mapping):
-        raise ValueError("holds no state dict")
-    return {str(name): one.float().numpy() for name, one in read.items() if torch.is_tensor(one)}
 
 
 def _is_refusal(error: Exception) -> bool:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from medebench.errors import InputError, one_line
+from medebench.weights.state_dicts import load
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -149,9 +150,7 @@ class _Tensors:
 
         self._path = path
         try:
-            read = torch.load(
-                path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path)
-            )
+            read = load(path, mmap=zipfile.is_zipfile(path))
         except FileNotFoundError:
             raise InputError(f"{path}: no such file; get the weights of ImageReward") from None
         except Exception as error:
