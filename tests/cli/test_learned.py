@@ -108,6 +108,18 @@ def test_the_list_says_what_is_ready(medebench):
     assert "weights get clip-vit-l14" in ready["isim"]
 
 
+@pytest.mark.parametrize("metric", ["lpips_alex", "fid_inception"])
+def test_a_damaged_file_of_ones_own_is_told_before_any_work(metric, medebench, make_set, tmp_path):
+    run = mb.edit(mb.load_cases(make_set(2)), "identity", tmp_path / "run")
+    file = tmp_path / "mine.pt"
+    file.write_bytes(b"PK\x03\x04 cut off")
+    done = medebench("score", run.path, "--metrics", f"cp,{metric}:{file}")
+    assert done.returncode == 2 and str(file) in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    with run.ledger() as ledger:
+        assert list(ledger.scores()) == []
+
+
 @pytest.mark.parametrize("words", [("--device", "tpu"), ("--metrics", "lpips_alex:nowhere.ckpt")])
 def test_wrong_calls(words, medebench, make_set, tmp_path):
     run = mb.edit(mb.load_cases(make_set(2)), "identity", tmp_path / "run")

@@ -18,6 +18,8 @@ from medebench.cases.image import Picture
 from medebench.device import TORCH, choose_device, exact, missing_releases
 from medebench.encoders.base import Features
 from medebench.encoders.local import LocalEncoder
+from medebench.errors import MedebenchError
+from medebench.weights.finding import GIVEN
 
 #: Changes when the same weights would give other vectors.
 PREPARED = "clean-1"
@@ -41,6 +43,19 @@ class InceptionEncoder(LocalEncoder):
 
     def lacking(self) -> str | None:
         return missing_releases(TORCH, "metrics")
+
+    def problem(self) -> str | None:
+        if told := super().problem():
+            return told
+        if self.weights.origin == GIVEN:
+            # Known files have a checksum; this one is the user's, and is better read now than late.
+            from medebench.encoders.inception_weights import read_inception
+
+            try:
+                read_inception(self.weights.path)
+            except MedebenchError as error:
+                return str(error)
+        return None
 
     @cached_property
     def identity(self) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from medebench.cases.image import Picture
 from medebench.device import TORCH, missing_releases, no_device
 from medebench.encoders.store import FeatureStore, picture_key
-from medebench.errors import InputError, NotReadyError
+from medebench.errors import InputError, MedebenchError, NotReadyError
 from medebench.files import sha256
 from medebench.metrics.base import BatchMetric, Measured, MetricInfo, Subject, Undefined
 from medebench.metrics.perceptual.comparing import Asked, Comparer, shared_comparer
@@ -23,7 +23,9 @@ from medebench.metrics.perceptual.distance import (
     low_for,
     number,
 )
+from medebench.metrics.perceptual.reading import read_weights
 from medebench.weights import Absent, Found, find_weights
+from medebench.weights.finding import GIVEN
 
 #: Changes when the same weights would give other numbers.
 ALGORITHM = "lpips-1"
@@ -86,7 +88,15 @@ class Lpips(BatchMetric):
         if lacking := missing_releases(TORCH, "metrics"):
             return lacking
         found = find_weights(self._weights)
-        return found.problem if isinstance(found, Absent) else no_device(self.device)
+        if isinstance(found, Absent):
+            return found.problem
+        if found.origin == GIVEN:
+            # Known files have a checksum; this one is the user's, and is better read now than late.
+            try:
+                read_weights(found.path, self.backbone)
+            except MedebenchError as error:
+                return str(error)
+        return no_device(self.device)
 
     def prepare(self, subject: Subject) -> Prepared:
         case = subject.case
