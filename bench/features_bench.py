@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from others import REFERENCES, let_others_in
 
 from medebench.cases import load_cases
 from medebench.cases.image import Picture, read_picture, resize
@@ -26,12 +27,9 @@ from medebench.encoders.inception_names import NAMES
 from medebench.parallel import in_parallel
 
 REPOSITORY = Path(__file__).parent.parent
-REFERENCES = REPOSITORY / ".venv" / "references"
 WEIGHTS = REPOSITORY / ".venv" / "weights" / "inception.pt"
 EXCERPT = REPOSITORY.parent / "shared" / "medebench-sample"
 COUNT = 48
-#: Definitions of operators last as long as what made them.
-KEPT: list[Any] = []
 
 
 def pictures() -> list[Picture]:
@@ -47,12 +45,7 @@ def package(scratch: Path) -> Callable[[Picture], np.ndarray[Any, Any]]:
     """torch-fidelity's network with the weights that ours reads, brought into its layout."""
     import torch
 
-    sys.path.append(str(REFERENCES))
-    # The compiled half of torchvision fits one build of torch; its names are enough here.
-    library = torch.library.Library("torchvision", "DEF")
-    for name in ("nms", "qnms"):
-        library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-    KEPT.append(library)
+    let_others_in()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         script = torch.jit.load(str(WEIGHTS), map_location="cpu").state_dict()

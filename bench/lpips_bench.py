@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from others import REFERENCES, let_others_in
 
 from medebench.cases import load_cases, open_case
 from medebench.cases.image import Picture, read_picture
@@ -26,13 +27,10 @@ from medebench.metrics.perceptual.backbones import BACKBONES
 from medebench.metrics.perceptual.reading import read_weights
 
 REPOSITORY = Path(__file__).parent.parent
-REFERENCES = REPOSITORY / ".venv" / "references"
 WEIGHTS = REPOSITORY / ".venv" / "weights"
 EXCERPT = REPOSITORY.parent / "shared" / "medebench-sample"
 #: Cases with seven outputs each; VGG16 takes twenty times as long.
 CASES = {"alex": 9, "vgg": 1}
-#: Definitions of operators last as long as what made them.
-KEPT: list[Any] = []
 
 
 def outputs(count: int) -> list[list[Subject]]:
@@ -58,13 +56,7 @@ def package(net: str) -> Callable[[Picture, Picture], float]:
     """`lpips`, with the weights that ours reads."""
     import torch
 
-    if str(REFERENCES) not in sys.path:
-        sys.path.append(str(REFERENCES))
-        # The compiled half of torchvision fits one build of torch; its names are enough here.
-        library = torch.library.Library("torchvision", "DEF")
-        for name in ("nms", "qnms"):
-            library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-        KEPT.append(library)
+    let_others_in()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         made = importlib.import_module("lpips").LPIPS(net=net, pnet_rand=True, verbose=False)

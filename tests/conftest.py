@@ -94,3 +94,18 @@ def small_set(tmp_path: Path) -> Path:
 @pytest.fixture
 def make_set(tmp_path: Path) -> Callable[..., Path]:
     return lambda count=4, name="set", **changes: write_set(tmp_path / name, count, **changes)
+
+
+@pytest.fixture
+def no_network(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Where somebody wanted to connect to; the hub's own offline switch is not set."""
+    tried: list[Any] = []
+
+    def refuse(_socket: Any, address: Any) -> None:
+        tried.append(address)
+        raise OSError("no network in this test")
+
+    monkeypatch.setattr("socket.socket.connect", refuse)
+    monkeypatch.setattr("socket.getaddrinfo", lambda *words, **_: refuse(None, words))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    return tried

@@ -8,7 +8,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +83,25 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
+
+
+@contextmanager
+def alone(staging: Path, target: Path) -> Iterator[None]:
+    """For one process at a time: two would take each other's files for leftovers."""
+    from filelock import FileLock, Timeout
+
+    from medebench.errors import BusyError
+
+    staging.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(f"{staging}.lock", timeout=0) as lock:
+            try:
+                yield
+            finally:
+                with suppress(OSError):
+                    Path(lock.lock_file).unlink()
+    except Timeout:
+        raise BusyError(f"{target}: another medebench is fetching it; wait for it") from None
 
 
 def sha256(data: bytes) -> str:

@@ -13,11 +13,10 @@ from medebench.weights import KNOWN
 from tests.cli.test_cli import call
 from tests.conftest import REPOSITORY
 
-# The fixtures `machine` (autouse), `registry` and `no_network` are those of the weights' tests.
+# The fixtures `machine` (autouse) and `registry` are those of the weights' tests.
 from tests.weights.conftest import (  # noqa: F401
     CONTENT,
     machine,
-    no_network,
     ran,
     registry,
     write_files,
@@ -37,7 +36,7 @@ def one_line(done, code):
     return line
 
 
-def test_all_weights_are_listed_and_nobody_is_asked(no_network):  # noqa: F811
+def test_all_weights_are_listed_and_nobody_is_asked(no_network):
     listed = rows()
     assert list(listed)[: len(KNOWN)] == list(KNOWN)
     for name in ("timbrooks/instruct-pix2pix", "CompVis/stable-diffusion-v1-4"):

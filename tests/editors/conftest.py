@@ -78,21 +78,6 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.fixture
-def no_network(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Where somebody wanted to connect to; the hub's own offline switch is not set."""
-    tried: list[Any] = []
-
-    def refuse(_socket: Any, address: Any) -> None:
-        tried.append(address)
-        raise OSError("no network in this test")
-
-    monkeypatch.setattr("socket.socket.connect", refuse)
-    monkeypatch.setattr("socket.getaddrinfo", lambda *words, **_: refuse(None, words))
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
-    return tried
-
-
 def into_cache(source: Path, cache: Path, name: str) -> Path:
     """Put a folder where `hf download name` would."""
     repository = cache / f"models--{name.replace('/', '--')}"

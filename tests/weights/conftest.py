@@ -10,7 +10,6 @@ import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -31,21 +30,6 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setattr("medebench.weights.identity._known", {})
     return tmp_path
-
-
-@pytest.fixture
-def no_network(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Where somebody wanted to connect to; the hub's own offline switch is not set."""
-    tried: list[Any] = []
-
-    def refuse(_socket: Any, address: Any) -> None:
-        tried.append(address)
-        raise OSError("no network in this test")
-
-    monkeypatch.setattr("socket.socket.connect", refuse)
-    monkeypatch.setattr("socket.getaddrinfo", lambda *words, **_: refuse(None, words))
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
-    return tried
 
 
 def safetensors(count: int = 100) -> bytes:

@@ -9,21 +9,18 @@ import re
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 from typing import Any
 from urllib.parse import quote
 
-from filelock import FileLock, Timeout
-
 from medebench.cases.caseset import CaseSet
 from medebench.cases.load import load_cases
 from medebench.cases.readers.medebench import METADATA
-from medebench.errors import BusyError, InputError, MedebenchError
-from medebench.files import sha256, write_bytes, write_json
+from medebench.errors import InputError, MedebenchError
+from medebench.files import alone, sha256, write_bytes, write_json
 
 KNOWN = {"medebench": "LIUMinghao/MedEBench"}
 SOURCE = "medebench-source.json"
@@ -63,15 +60,13 @@ def get_cases(
     try:
         hub = _Hub(repo, revision, staging)
         files = hub.files()
-        with _alone(staging):
+        with alone(staging, out):
             _gather(files, hub, staging, progress or (lambda done, total: None))
             source = {"repo": repo, "revision": hub.commit, "files": len(files)}
             write_json(staging / SOURCE, source | {"bytes": sum(file.size for file in files)})
             if out.is_dir():
                 out.rmdir()
             staging.replace(out)
-    except Timeout:
-        raise BusyError(f"{out}: another medebench is fetching it; wait for it") from None
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise MedebenchError(f"{error.filename or staging}: cannot be written: {reason}") from error
@@ -241,15 +236,3 @@ def _asked_wait(answer: Any) -> int:
     if given is None and answer.status_code == 429:  # the other header comes with every answer
         given = re.search(r"(?<=;t=)\d{1,9}", answer.headers.get("RateLimit", ""))
     return int(given[0]) if given else 0
-
-
-@contextmanager
-def _alone(staging: Path) -> Iterator[None]:
-    """Two processes would take each other's files for leftovers."""
-    staging.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(f"{staging}.lock", timeout=0) as lock:
-        try:
-            yield
-        finally:
-            with suppress(OSError):
-                Path(lock.lock_file).unlink()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +14,7 @@ from PIL import Image
 from medebench.cases.image import Picture
 from medebench.encoders.base import scaled
 from medebench.encoders.framing import in_proportion, middle, shorter_side
+from medebench.encoders.pretrained import read_json
 from medebench.errors import InputError, NotReadyError
 from medebench.weights import Found, find_weights
 from medebench.weights.hub import in_hub_cache
@@ -215,15 +215,9 @@ def _elsewhere(name: str) -> Path | None:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        read = json.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        raise NotReadyError(f"{path.parent}: has no {path.name}; get the model whole") from None
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read as JSON; get the file again") from error
-    if not isinstance(read, dict):
-        raise InputError(f"{path}: holds no settings; get the file again")
-    return read
+    if not path.is_file():
+        raise NotReadyError(f"{path.parent}: has no {path.name}; get the model whole")
+    return read_json(path)
 
 
 def _three(value: Any) -> tuple[float, ...]:

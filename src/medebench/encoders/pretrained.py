@@ -133,15 +133,20 @@ class PretrainedEncoder(LocalEncoder):
 def read_config(folder: Path) -> dict[str, Any]:
     """A model folder's config.json; InputError where there is none."""
     path = folder / "config.json"
+    if not path.is_file():
+        raise InputError(f"{folder}: has no config.json; name a model's folder")
+    return read_json(path)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The settings in a file that is there."""
     try:
-        config = json.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{folder}: has no config.json; name a model's folder") from None
+        read = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: cannot be read as JSON; get the file again") from error
-    if not isinstance(config, dict):
+    if not isinstance(read, dict):
         raise InputError(f"{path}: holds no settings; get the file again")
-    return config
+    return read
 
 
 def as_rows(vectors: Tensor) -> Features:

@@ -8,13 +8,14 @@ import logging
 import shutil
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from medebench.errors import BusyError, InputError, MedebenchError, NotReadyError, one_line
+from medebench.errors import InputError, MedebenchError, NotReadyError, one_line
+from medebench.files import alone
 from medebench.progress import Progress
 from medebench.weights.choosing import choose
 from medebench.weights.hub import in_hub_cache, repository_folder
@@ -49,7 +50,7 @@ def fetch_into_cache(hub: Hub, progress: Progress) -> None:
 def fetch_into_folder(hub: Hub, target: Path, progress: Progress) -> None:
     """Into a folder that appears when it is whole; interrupted, it continues."""
     staging = target.with_name(f".{target.name}.partial")
-    with _told(hub), _alone(staging):
+    with _told(hub), alone(staging, staging):
         files = _files(hub)
         staging.mkdir(exist_ok=True)
         _snapshot(hub, files, staging, staging, progress)
@@ -145,19 +146,3 @@ def _told(hub: Hub) -> Iterator[None]:
         chatter.set_verbosity(level)
         if not off:
             bars.enable_progress_bars()
-
-
-@contextmanager
-def _alone(staging: Path) -> Iterator[None]:
-    from filelock import FileLock, Timeout
-
-    staging.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with FileLock(f"{staging}.lock", timeout=0) as lock:
-            try:
-                yield
-            finally:
-                with suppress(OSError):
-                    Path(lock.lock_file).unlink()
-    except Timeout:
-        raise BusyError(f"{staging}: another medebench is fetching it; wait for it") from None
