@@ -43,6 +43,8 @@ _PLACES = {
     "ground": "medebench.runs",
     "open_run": "medebench.runs",
     "score": "medebench.runs",
+    "new_study": "medebench.study.making",
+    "open_study": "medebench.study",
     "InputError": "medebench.errors",
     "MedebenchError": "medebench.errors",
 }
@@ -64,6 +66,8 @@ if TYPE_CHECKING:
     )
     from medebench.runs import Run, adopt, edit, ground, open_run, score
     from medebench.settings import Settings
+    from medebench.study import open_study
+    from medebench.study.making import new_study
 
 __all__ = [
     "BatchMetric",
@@ -91,8 +95,10 @@ __all__ = [
     "ground",
     "load_cases",
     "metric",
+    "new_study",
     "open_case",
     "open_run",
+    "open_study",
     "score",
 ]
 

@@ -2,14 +2,23 @@ from __future__ import annotations
 
 import doctest
 import importlib
+from pathlib import Path
 
 import pytest
 
-MODULES = ["aggregate", "bootstrap", "clean", "compare", "reliability", "signflip"]
+import medebench
+
+PACKAGE = Path(medebench.__file__).parent
+MODULES = sorted(
+    ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+    for folder in ("analysis", "study")
+    for path in (PACKAGE / folder).rglob("*.py")
+    if ">>> " in path.read_text("utf-8")
+)
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_in_docstrings_run(name: str) -> None:
-    found = doctest.testmod(importlib.import_module(f"medebench.analysis.{name}"))
+    found = doctest.testmod(importlib.import_module(name))
     assert found.attempted > 0
     assert found.failed == 0

@@ -26,6 +26,11 @@ from medebench.cli import (
     report,
     run,
     score,
+    study_export,
+    study_invite,
+    study_new,
+    study_results,
+    study_serve,
     train,
     weights,
 )
@@ -53,6 +58,11 @@ judge_app = typer.Typer(
 )
 weights_app = typer.Typer(
     help="See which weights there are, get them, find them.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+study_app = typer.Typer(
+    help="Let people rank outputs blind, and see which metric to believe.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -109,6 +119,12 @@ weights_app.command("get")(weights.get)
 weights_app.command("where")(weights.where)
 app.add_typer(judge_app, name="judge")
 judge_app.command("audit")(judge_audit.audit)
+app.add_typer(study_app, name="study")
+study_app.command("new")(study_new.new)
+study_app.command("invite")(study_invite.invite)
+study_app.command("serve")(study_serve.serve)
+study_app.command("results")(study_results.results)
+study_app.command("export")(study_export.export)
 app.add_typer(train_app, name="train")
 train_app.command("phantom-editor")(train.phantom_editor)
 train_app.command("evaluate")(train.evaluate)

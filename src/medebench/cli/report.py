@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +15,11 @@ from medebench.cli.common import (
     say,
     table_width,
 )
+from medebench.cli.study_serve import Database
+
+if TYPE_CHECKING:
+    from medebench.report.section import Section
+    from medebench.runs import Run
 
 
 @guarded
@@ -28,6 +33,14 @@ def report(
     published: Annotated[
         bool, typer.Option(help="Show the rows of the paper's seven models.")
     ] = True,
+    study: Annotated[
+        Path | None,
+        typer.Option(
+            help="Add what people said: a study's folder, or a CSV of rankings.",
+            metavar="STUDY|CSV",
+        ),
+    ] = None,
+    database: Database = None,
     workers: Workers = None,
     as_json: Json = False,
 ) -> None:
@@ -41,6 +54,7 @@ def report(
     from medebench.runs import open_run
 
     opened = [open_run(path) for path in runs]
+    sections = [] if study is None else [_people(study, opened, database)]
     with progress_bar("reporting") as progress:
         made = build_report(
             opened,
@@ -48,6 +62,7 @@ def report(
             headline=headline,
             title=title,
             published=published,
+            sections=sections,
             workers=workers,
             progress=progress,
         )
@@ -59,3 +74,14 @@ def report(
         if made.learned:
             say("the learned metrics are in a section of the page")
         say(f"page: {made.index}")
+
+
+def _people(study: Path, runs: list[Run], database: str | None) -> Section:
+    from medebench.study import read_study
+    from medebench.study.results.compute import study_results
+    from medebench.study.results.section import section
+
+    told, _ = read_study(study, [run.path for run in runs], database=database)
+    # Models come before controls, as in the rest of the report: their colours go by place.
+    names = [run.name for run in sorted(runs, key=lambda run: run.info.control)]
+    return section(study_results(told, runs), names)

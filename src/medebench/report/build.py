@@ -20,6 +20,7 @@ from medebench.report.learned import Learned, learned_csv, make_learned
 from medebench.report.overlay import draw_overlays
 from medebench.report.page import Parts, page_data, render_page
 from medebench.report.published import published_attention
+from medebench.report.section import Section
 from medebench.report.sets import sets_csv
 from medebench.report.statistics import Statistics, compute
 from medebench.report.tables import HeadlineTable, make_table
@@ -46,10 +47,13 @@ def build_report(
     headline: str = "cp",
     title: str | None = None,
     published: bool = True,
+    sections: Sequence[Section] = (),
     workers: int | None = None,
     progress: Progress = silent,
 ) -> Report:
     """Write the report of `runs` into `out` and say where its first page is.
+
+    `sections` are added to the page by those who come after the report, such as a study.
 
     A second report into the same folder replaces the first: pictures that are still right stay,
     what is no longer part of it goes. The same input gives the same bytes.
@@ -89,7 +93,10 @@ def build_report(
     styles = (*styles, "learned.css") if learned else styles
     for name in (*scripts, *styles):
         folder.write(f"assets/{name}", (static / name).read_bytes())
-    parts = Parts(drawings, grounded, beside, learned, worth)
+    for section in sections:
+        section.write(folder)
+    styles = (*styles, *(name for section in sections for name in section.styles))
+    parts = Parts(drawings, grounded, beside, learned, worth, sections)
     html = render_page(material, statistics, table, parts, title, scripts, styles, views, published)
     folder.write("index.html", html)
     folder.close(views.facts)

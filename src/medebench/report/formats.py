@@ -87,9 +87,9 @@ def markdown_table(table: HeadlineTable) -> str:
             continue
         if kind == "published" and table.published:
             title = table.published.caption
-        lines.append(f"| *{_md(title)}* |" + " |" * len(table.columns))
+        lines.append(f"| *{md(title)}* |" + " |" * len(table.columns))
         for row in rows:
-            name = _md(row.name) + (f" ({_md(row.note)})" if row.note else "")
+            name = md(row.name) + (f" ({md(row.note)})" if row.note else "")
             lines.append(f"| {name} | " + " | ".join(_md_cells(table, row)) + " |")
     notes = [f"\\* {note}" if note.endswith(f"{STAND_IN}.") else note for note in table.notes]
     return "\n".join([*lines, "", *(f"{_md_text(note)}\n" for note in notes)])
@@ -230,13 +230,13 @@ def _rich_cell(table: HeadlineTable, row: Row, score: Score) -> Any:
     return text.append(f"\n{small}" if small else "", style="not bold dim")
 
 
-def _md(text: str) -> str:
+def md(text: str) -> str:
     """Text that stays text in Markdown, and stays in its cell."""
     return re.sub(r"([\\`*_{}\[\]<>|#~])", r"\\\1", " ".join(text.split()))
 
 
 def _md_text(note: str) -> str:
-    return note if note.startswith("\\*") else _md(note)
+    return note if note.startswith("\\*") else md(note)
 
 
 def _safe(value: object) -> object:

@@ -21,6 +21,7 @@ from medebench.report.learned import DIMENSIONS, Learned
 from medebench.report.methods import judges, repeats, reproduce, run_facts, warnings_of
 from medebench.report.palette import run_colours, variables
 from medebench.report.published import published_attention
+from medebench.report.section import Section
 from medebench.report.statistics import UNIT, Statistics, Summary
 from medebench.report.tables import MARK, MARK_MEANING, HeadlineTable
 from medebench.report.tuning import attempts, tuned_runs
@@ -39,6 +40,8 @@ class Parts:
     diagnosis_drawings: Sequence[Drawing]
     learned: Learned | None
     learned_drawings: Sequence[Drawing]
+    #: Of those who come after the report.
+    added: Sequence[Section] = ()
 
 
 def render_page(
@@ -94,6 +97,7 @@ def render_page(
         diagnosis_drawings=parts.diagnosis_drawings,
         learned=parts.learned,
         learned_drawings=parts.learned_drawings,
+        added=parts.added,
         dimensions=DIMENSIONS,
         sets=sets,
         attention_published=published_attention() if published else None,

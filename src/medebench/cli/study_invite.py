@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from medebench.cli.common import Json, guarded, print_json, say
+from medebench.cli.study_serve import Database, Origin, StudyFolder
+from medebench.errors import InputError
+
+
+@guarded
+def invite(
+    study: StudyFolder,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Annotators, or admin; default: all who have no link.", metavar="NAME"),
+    ] = None,
+    revoke: Annotated[
+        bool, typer.Option("--revoke", help="End their links and sessions, make no new ones.")
+    ] = False,
+    origin: Origin = "http://127.0.0.1:8765",
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
+    """Make new personal links; the old ones stop working.
+
+    Example: medebench study invite study annotator-1
+    """
+    from medebench.study import open_study
+    from medebench.study.server.store import open_store
+
+    opened = open_study(study)
+    people = [*(one.name for one in opened.design.annotators), "admin"]
+    if unknown := [name for name in names or [] if name not in people]:
+        raise InputError(f"{unknown[0]}: nobody of this name; {', '.join(people)}")
+    if revoke and not names:
+        raise InputError("--revoke: name those whose links shall end")
+    with open_store(opened, database) as store:
+        if revoke:
+            for name in names or []:
+                store.revoke(name)
+            say(f"revoked: {', '.join(names or [])}")
+            return
+        chosen = names or [name for name in people if not store.has_invitation(name)]
+        base = (origin or "").rstrip("/")
+        links = {name: f"{base}/join#{store.invite(name)}" for name in chosen}
+    if as_json:
+        print_json(links)
+        return
+    for name, link in links.items():
+        typer.echo(f"{name}: {link}")
+    if not links:
+        say("everybody has a link; name those who need a new one")

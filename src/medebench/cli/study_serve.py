@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from medebench.cli.common import guarded, say
+
+StudyFolder = Annotated[Path, typer.Argument(help="Folder of the study.", metavar="STUDY")]
+Database = Annotated[
+    str | None,
+    typer.Option(
+        envvar="MEDEBENCH_DATABASE",
+        help="postgresql://user:password@host/name; default: SQLite in the study's folder.",
+        metavar="URL",
+    ),
+]
+Origin = Annotated[
+    str | None,
+    typer.Option(help="How browsers reach it, if through a proxy: https://study.example.org."),
+]
+
+
+@guarded
+def serve(
+    study: StudyFolder,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; others than 127.0.0.1 are open to a network.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 = any that is free.")] = 8765,
+    database: Database = None,
+    origin: Origin = None,
+) -> None:
+    """Let annotators rank in the browser.
+
+    The first time, it prints a personal link for each annotator and one for the administrator;
+    `medebench study invite` makes new ones. Ctrl-C ends it, and the same command goes on.
+
+    Example: medebench study serve study
+    """
+    from medebench.study import open_study
+    from medebench.study.server.serve import serve as start
+    from medebench.study.server.store import open_store
+
+    opened = open_study(study)
+    with open_store(opened, database) as store:
+        people = [*(one.name for one in opened.design.annotators), "admin"]
+        uninvited = [name for name in people if not store.has_invitation(name)]
+
+    def tell(url: str) -> None:
+        base = (origin or url).rstrip("/")
+        if uninvited:
+            with open_store(opened, database) as store:
+                links = {name: f"{base}/join#{store.invite(name)}" for name in uninvited}
+            typer.echo("Personal links, shown this once (they are stored only as hashes):")
+            for name, link in links.items():
+                typer.echo(f"  {name}: {link}")
+        say(f"{opened.design.title}: {base}/ (Ctrl-C ends it)")
+
+    start(opened, host=host, port=port, database=database, origin=origin, on_ready=tell)

@@ -1,0 +1,57 @@
+"""What a part of medebench that comes after the report may add to its page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from markupsafe import Markup
+
+from medebench.report.figures import Drawing
+from medebench.report.folder import Folder
+
+_ID = re.compile(r"[a-z][a-z0-9-]*")
+_FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A `<section id="...">` of its own, with its styles, files and figures.
+
+    The HTML refers to a file as `section.link(name)` and to a figure as `figures/NAME.svg`.
+    """
+
+    id: str
+    #: In the list of sections at the top of the page; a word.
+    title: str
+    html: Markup
+    styles: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str | bytes] = field(default_factory=dict)
+    drawings: Sequence[Drawing] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.html, Markup):
+            raise TypeError("the html of a section must be Markup: text that is known to be safe")
+        names = {self.id: _ID, **dict.fromkeys([*self.styles, *self.files], _FILE)}
+        for name, pattern in names.items():
+            if not pattern.fullmatch(name):
+                raise ValueError(f"{name!r} cannot be the name of a section or of its file")
+
+    def link(self, name: str) -> str:
+        """Where a file of the section lies, seen from the page."""
+        return link(self.id, name)
+
+    def write(self, folder: Folder) -> None:
+        """Into folders that belong to the report alone, so that a later report tidies them up."""
+        for name, content in self.files.items():
+            folder.write(self.link(name), content)
+        for name, text in self.styles.items():
+            folder.write(f"assets/{name}", text)
+        for drawing in self.drawings:
+            folder.write(f"figures/{drawing.name}.svg", drawing.svg)
+            folder.write(f"figures/{drawing.name}.pdf", drawing.pdf)
+
+
+def link(section: str, name: str) -> str:
+    return f"assets/{section}/{name}"

@@ -1,0 +1,159 @@
+"""People's ranks, wherever they came from: a study's database or somebody's table."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from medebench.analysis.ranked import Ranked, midranks
+from medebench.study.design import LETTERS, RUINED, Design, StudyCase, Task
+
+Groups = Sequence[Sequence[str]]
+
+
+class Answered(Protocol):
+    """The last answer of an annotator to a task."""
+
+    @property
+    def annotator(self) -> str: ...
+    @property
+    def place(self) -> int: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def ranks(self) -> Mapping[str, Groups]: ...
+    @property
+    def seconds(self) -> float: ...
+
+
+class Given(NamedTuple):
+    """Who ranked which case in which dimension, and whether for the first or the second time."""
+
+    annotator: str
+    case: str
+    dimension: str
+    showing: int = 1
+
+
+class About(NamedTuple):
+    """Where a case belongs; cases of one source are not independent."""
+
+    organ: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Rankings:
+    """Ranks of models by case; smaller is better, equal is a tie, any scale."""
+
+    annotators: tuple[str, ...]
+    models: tuple[str, ...]
+    dimensions: tuple[str, ...]
+    cases: dict[str, About]
+    given: dict[Given, dict[str, float]] = field(default_factory=dict)
+
+    def ranked(
+        self, dimension: str, showing: int = 1, *, only: Collection[str] | None = None
+    ) -> Ranked:
+        """One dimension as midranks; cases that nobody ranked, or not in `only`, are left out."""
+        mine = {
+            (key.annotator, key.case): ranks
+            for key, ranks in self.given.items()
+            if key.dimension == dimension and key.showing == showing
+        }
+        seen = {case for _, case in mine}
+        cases = tuple(c for c in self.cases if c in seen and (only is None or c in only))
+        places = {case: i for i, case in enumerate(cases)}
+        people = {name: i for i, name in enumerate(self.annotators)}
+        columns = {name: i for i, name in enumerate(self.models)}
+        values = np.full((len(people), len(cases), len(columns)), np.nan)
+        for (annotator, case), ranks in mine.items():
+            if case in places:
+                for model, rank in ranks.items():
+                    values[people[annotator], places[case], columns[model]] = rank
+        sources = tuple(self.cases[case].source for case in cases)
+        return Ranked(self.annotators, cases, self.models, sources, midranks(values))
+
+    def without(self, names: Iterable[str]) -> Rankings:
+        """The same without these annotators."""
+        gone = set(names)
+        return Rankings(
+            tuple(name for name in self.annotators if name not in gone),
+            self.models,
+            self.dimensions,
+            self.cases,
+            {key: ranks for key, ranks in self.given.items() if key.annotator not in gone},
+        )
+
+
+def from_answers(design: Design, answers: Iterable[Answered]) -> Rankings:
+    """What was ranked to the end; trials and controls say nothing about models."""
+    given: dict[Given, dict[str, float]] = {}
+    tasks = {(one.name, i): task for one in design.annotators for i, task in enumerate(one.tasks)}
+    for answer in answers:
+        task = tasks[answer.annotator, answer.place]
+        if answer.state != "done" or task.kind not in ("case", "repeat"):
+            continue
+        showing = 1 if task.kind == "case" else 2
+        case = design.cases[task.case].id
+        for dimension, groups in answer.ranks.items():
+            key = Given(answer.annotator, case, dimension, showing)
+            given[key] = places_of(task, groups)
+    return Rankings(
+        tuple(one.name for one in design.annotators),
+        tuple(run.name for run in design.runs),
+        tuple(design.dimensions),
+        {one.id: About(one.organ, one.source) for one in _ranked_cases(design)},
+        given,
+    )
+
+
+def places_of(task: Task, groups: Groups) -> dict[str, float]:
+    """Name of the output -> place, from groups of letters.
+
+    >>> task = Task(kind="case", case=0, order=["x", "y", "z"])
+    >>> places_of(task, [["B"], ["A", "C"]])
+    {'y': 1.0, 'x': 2.0, 'z': 2.0}
+    """
+    return {
+        task.order[LETTERS.index(letter)]: float(place)
+        for place, group in enumerate(groups, start=1)
+        for letter in group
+    }
+
+
+def control_passed(task: Task, ranks: Mapping[str, Groups], dimensions: Sequence[str]) -> bool:
+    """Whether the ruined picture was put below something, and above nothing.
+
+    Only preservation and quality can tell: where nothing was edited, an output fails its
+    instruction as thoroughly as a ruined one does.
+
+    >>> task = Task(kind="control", case=0, order=["x", RUINED])
+    >>> control_passed(task, {"vq": [["A"], ["B"]]}, ["vq"])
+    True
+    >>> control_passed(task, {"vq": [["A", "B"]]}, ["vq"])
+    False
+    """
+    asked = [name for name in dimensions if name in ("cp", "vq")] or list(dimensions)
+    for dimension in asked:
+        places = places_of(task, ranks.get(dimension, ()))
+        ruined = places.pop(RUINED, None)
+        if ruined is None or not places:
+            return False
+        if max(places.values()) > ruined or min(places.values()) >= ruined:
+            return False
+    return True
+
+
+def ranked_by_dimension(design: Design, answers: Iterable[Answered]) -> dict[str, Ranked]:
+    rankings = from_answers(design, answers)
+    return {name: rankings.ranked(name) for name in rankings.dimensions}
+
+
+def _ranked_cases(design: Design) -> list[StudyCase]:
+    """The sampled cases, without those that are shown only as control or trial."""
+    used = {task.case for one in design.annotators for task in one.tasks if task.kind == "case"}
+    return [case for i, case in enumerate(design.cases) if i in used]

@@ -1,0 +1,1 @@
+"""From people's ranks to statements."""

@@ -1,0 +1,176 @@
+"""`study_results`: from rankings and ledgers to everything a study says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+
+from medebench.analysis.agreement import agreement, self_agreement
+from medebench.analysis.ordering import order_models
+from medebench.analysis.ranked import Estimate
+from medebench.analysis.worth import metric_worths
+from medebench.errors import InputError
+from medebench.runs.run import Run
+from medebench.study.design import Design, Study
+from medebench.study.rankings import Answered, Rankings, control_passed, from_answers
+from medebench.study.results.model import AnnotatorFacts, DimensionResults, StudyResults
+from medebench.study.results.scores import Scores, read_scores
+from medebench.study.results.words import answers as in_words
+from medebench.study.table import read_rankings
+
+
+@dataclass(frozen=True)
+class Told:
+    """Rankings with what else is known about how they came about."""
+
+    title: str
+    origin: str
+    rankings: Rankings
+    #: Name of the run -> case -> content hash of the output that was shown.
+    shown: dict[str, dict[str, str]]
+    controls: frozenset[str] = frozenset()
+    annotators: tuple[AnnotatorFacts, ...] = ()
+    notes: tuple[str, ...] = ()
+    k: int = 0
+
+
+def from_study(study: Study, answers: Sequence[Answered]) -> Told:
+    design = study.design
+    drafts = sum(one.state == "draft" for one in answers)
+    notes = []
+    if drafts:
+        noun = "case is" if drafts == 1 else "cases are"
+        notes.append(f"{drafts} {noun} ranked in part and not counted.")
+    return Told(
+        design.title,
+        "study",
+        from_answers(design, answers),
+        {
+            run.name: {
+                case.id: case.outputs[run.name].sha256
+                for case in design.cases
+                if run.name in case.outputs
+            }
+            for run in design.runs
+        },
+        frozenset(run.name for run in design.runs if run.control),
+        tuple(_facts(design, one.name, answers) for one in design.annotators),
+        tuple(notes),
+        design.k,
+    )
+
+
+def from_table(path: Path, k: int = 0) -> Told:
+    rankings = read_rankings(path)
+    facts = tuple(_from_ranks(rankings, name) for name in rankings.annotators)
+    return Told(path.stem, "table", rankings, {}, annotators=facts, k=k)
+
+
+def study_results(
+    told: Told,
+    runs: Sequence[Run] = (),
+    *,
+    without: Iterable[str] = (),
+    resamples: int = 2000,
+    seed: int = 0,
+) -> StudyResults:
+    """Agreement, order of the models and, for the scores of `runs`, their worth."""
+    told = _without(told, list(dict.fromkeys(without)))
+    rankings = told.rankings
+    if not any(key.showing == 1 for key in rankings.given):
+        raise InputError(f"{told.title}: no case has been ranked to the end yet")
+    scores = read_scores(runs, rankings, told.shown, told.k) if runs else Scores()
+    rankings = scores.with_sources(rankings)
+    how = {"resamples": resamples, "seed": seed}
+    found = []
+    for dimension in rankings.dimensions:
+        ranked = rankings.ranked(dimension)
+        if not ranked.cases:
+            continue
+        worths = metric_worths(ranked, scores.arrays(ranked), **how) if scores.values else None
+        found.append(
+            DimensionResults(
+                dimension, agreement(ranked, **how), order_models(ranked, **how), worths
+            )
+        )
+    first = {key.case: set[str]() for key in rankings.given if key.showing == 1}
+    for key in rankings.given:
+        if key.showing == 1:
+            first[key.case].add(key.annotator)
+    results = StudyResults(
+        told.title,
+        told.origin,
+        tuple(_consistent(one, rankings) for one in told.annotators),
+        rankings.models,
+        told.controls | scores.controls,
+        len(first),
+        sum(len(people) > 1 for people in first.values()),
+        len({rankings.cases[case].source for case in first}),
+        tuple(found),
+        scores.described,
+        scores.left_out,
+        (*told.notes, *scores.notes),
+    )
+    spoken = tuple(replace(one, answer=in_words(one, results)) for one in results.dimensions)
+    return replace(results, dimensions=spoken)
+
+
+def _without(told: Told, names: list[str]) -> Told:
+    known = told.rankings.annotators
+    if unknown := [name for name in names if name not in known]:
+        raise InputError(f"--without {unknown[0]}: no annotator of this name; {', '.join(known)}")
+    if not names:
+        return told
+    return replace(
+        told,
+        rankings=told.rankings.without(names),
+        annotators=tuple(one for one in told.annotators if one.name not in names),
+        notes=(*told.notes, f"Left out by wish: {', '.join(names)}."),
+    )
+
+
+def _facts(design: Design, name: str, answers: Sequence[Answered]) -> AnnotatorFacts:
+    mine = design.annotator(name)
+    assert mine is not None
+    given = {one.place: one for one in answers if one.annotator == name}
+    kinds = [task.kind for task in mine.tasks]
+    done = [place for place, one in given.items() if one.state == "done"]
+    passed = [
+        control_passed(mine.tasks[place], given[place].ranks, design.dimensions)
+        for place in done
+        if kinds[place] == "control"
+    ]
+    ranked = [place for place in done if kinds[place] == "case"]
+    times = [given[place].seconds for place in ranked]
+    return AnnotatorFacts(
+        name,
+        ranked=len(ranked),
+        skipped=sum(o.state == "skipped" and kinds[p] == "case" for p, o in given.items()),
+        asked=kinds.count("case"),
+        controls_passed=sum(passed),
+        controls_failed=len(passed) - sum(passed),
+        repeated=sum(kinds[place] == "repeat" for place in done),
+        seconds=median(times) if times else None,
+    )
+
+
+def _from_ranks(rankings: Rankings, name: str) -> AnnotatorFacts:
+    mine = [key for key in rankings.given if key.annotator == name]
+    cases = {key.case for key in mine if key.showing == 1}
+    twice = {key.case for key in mine if key.showing == 2}
+    return AnnotatorFacts(name, len(cases), 0, len(cases), 0, 0, len(twice), None)
+
+
+def _consistent(facts: AnnotatorFacts, rankings: Rankings) -> AnnotatorFacts:
+    found: dict[str, Estimate] = {}
+    for dimension in rankings.dimensions:
+        again = rankings.ranked(dimension, 2)
+        before = rankings.ranked(dimension, only=again.cases)
+        again = rankings.ranked(dimension, 2, only=before.cases)
+        if not before.cases:
+            continue
+        if mine := self_agreement(before, again).get(facts.name):
+            found[dimension] = mine[0]
+    return replace(facts, consistency=found)

@@ -1,0 +1,60 @@
+"""Which row of the paper's Table 3 a metric of a study may be held against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from medebench.report.facts import Score, judge_of
+from medebench.report.learned import worth_of
+from medebench.report.published import published_table, published_worth
+from medebench.study.results.model import NAMES, StudyResults
+
+#: Metrics that are computed as the paper did, and a near relative of one.
+_EXACT = {"ssim": "SSIM", "psnr": "PSNR", "cp_published": "masked SSIM"}
+_NEAR = {"cp": "masked SSIM"}
+#: The paper's judge under its own rubric; ours asks in other words, so it is a relative at best.
+_JUDGE, _ROWS = "gpt-4o", {"ea": "accuracy", "vq": "quality", "context": "context"}
+#: A correlation over few things ranked is another quantity than one over many.
+ALIKE = 2
+
+
+@dataclass(frozen=True)
+class Printed:
+    """What the paper prints for a metric in one dimension."""
+
+    row: str
+    rho: float
+    #: Of this very variant, not of a near relative.
+    exact: bool
+
+
+def printed(score: Score | None, dimension: str) -> Printed | None:
+    """None where nothing was published for the metric, or the dimension is not the paper's."""
+    if score is None or dimension not in NAMES:
+        return None
+    row, exact = _row(score)
+    if not row:
+        return None
+    return Printed(row, published_worth().rho[row][dimension.upper()], exact)
+
+
+def between_people(results: StudyResults, dimension: str) -> float | None:
+    """The paper's agreement of two people, where this study asks the same of about as many."""
+    models = len(published_table().models)
+    alike = abs(len(results.models) - models) <= ALIKE
+    return published_worth().between_people if dimension in NAMES and alike else None
+
+
+def _row(score: Score) -> tuple[str, bool]:
+    if score.name in _EXACT:
+        return _EXACT[score.name], True
+    if score.name in _NEAR:
+        return _NEAR[score.name], False
+    if score.family:
+        found = worth_of(score)
+        return found.row, found.exact
+    kind = _ROWS.get(score.dimension)
+    who, _, rubric = judge_of(score.name).partition("+")
+    if not score.judge or kind is None or who.rpartition(":")[2] != _JUDGE:
+        return "", False
+    return f"judge {kind}_{'prompt' if rubric.startswith('prompt') else 'description'}", False

@@ -1,0 +1,145 @@
+"""The scores of the ledgers, laid beside people's ranks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import polars as pl
+
+from medebench.analysis.bootstrap import Floats
+from medebench.analysis.ranked import Ranked
+from medebench.report.collect import Entry, Material, collect
+from medebench.report.facts import Score, describe
+from medebench.runs.run import Run
+from medebench.study.rankings import About, Rankings
+
+NO_DIRECTION = "neither more nor less of it is better"
+
+
+@dataclass(frozen=True)
+class Scores:
+    """metric -> (case, model) -> value as the ledger has it."""
+
+    values: dict[str, dict[tuple[str, str], float]] = field(default_factory=dict)
+    described: dict[str, Score] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+    controls: frozenset[str] = frozenset()
+    #: Case -> source picture, from the ledgers.
+    sources: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def arrays(self, ranked: Ranked) -> dict[str, Floats]:
+        """Case by model, higher is better, NaN where there is no value."""
+        found = {}
+        for name, values in self.values.items():
+            sign = -1.0 if self.described[name].better == "lower" else 1.0
+            found[name] = np.array(
+                [[sign * values.get((c, m), np.nan) for m in ranked.models] for c in ranked.cases]
+            )
+        return found
+
+    def with_sources(self, rankings: Rankings) -> Rankings:
+        """A table may not know which cases share a picture; the ledgers do."""
+        cases = {
+            case: About(about.organ, self.sources.get(case, about.source))
+            if about.source == case
+            else about
+            for case, about in rankings.cases.items()
+        }
+        return replace(rankings, cases=cases)
+
+
+def read_scores(
+    runs: Sequence[Run], rankings: Rankings, shown: Mapping[str, Mapping[str, str]], k: int
+) -> Scores:
+    """Output `k` of the cases that were ranked; one that was replaced since then does not count."""
+    material = collect(runs)
+    frame = _all_scores(material)
+    ranked, models = set(rankings.cases), set(rankings.models)
+    notes = _missing(material, rankings)
+    replaced = {
+        (case, entry.name)
+        for entry in material.entries
+        for case, known in shown.get(entry.name, {}).items()
+        if known and case in ranked and _hash(entry, case, k) != known
+    }
+    if replaced:
+        noun = "output is" if len(replaced) == 1 else "outputs are"
+        notes.append(
+            f"{len(replaced)} {noun} no longer the one that people saw; the scores of the new one "
+            "are not used."
+        )
+    rows = frame.filter(
+        pl.col("run").is_in(models) & pl.col("case").is_in(ranked) & (pl.col("k") == k)
+    )
+    names = rows["metric"].unique().sort().to_list()
+    described = {one.name: one for one in material.scores}
+    described |= {one.name: one for one in describe(set(names) - set(described), {})}
+    values: dict[str, dict[tuple[str, str], float]] = {}
+    left_out: dict[str, str] = {}
+    for name in names:
+        if described[name].better == "neither":
+            left_out[name] = NO_DIRECTION
+            continue
+        own = rows.filter(pl.col("metric") == name)
+        kept = {
+            (case, run): value
+            for case, run, value in own.select("case", "run", "value").iter_rows()
+            if value is not None and (case, run) not in replaced
+        }
+        if kept:
+            values[name] = kept
+        else:
+            left_out[name] = _why(own)
+        notes += _mixed(material, name)
+    sources = dict(rows.select("case", "source").unique().iter_rows())
+    return Scores(
+        values,
+        {name: described[name] for name in names},
+        left_out,
+        frozenset(entry.name for entry in material.controls),
+        {case: source for case, source in sources.items() if source},
+        tuple(notes),
+    )
+
+
+def _all_scores(material: Material) -> pl.DataFrame:
+    """With those of the diagnosis, which the report keeps apart."""
+    frame, apart = material.frame, material.grounded
+    if apart.is_empty():
+        return frame
+    known = frame["metric"].unique()
+    return pl.concat([frame, apart.filter(~pl.col("metric").is_in(known.implode()))])
+
+
+def _hash(entry: Entry, case: str, k: int) -> str | None:
+    output = entry.outputs.get((case, k))
+    return output.sha256 if output else None
+
+
+def _missing(material: Material, rankings: Rankings) -> list[str]:
+    notes = []
+    have = {entry.name for entry in material.entries}
+    if lacking := [name for name in rankings.models if name not in have]:
+        notes.append(f"No scores of {', '.join(lacking)}: no run of this name was given.")
+    held = {case for entry in material.entries for case in entry.cases}
+    if lost := [case for case in rankings.cases if case not in held]:
+        notes.append(f"{len(lost)} of {len(rankings.cases)} ranked cases are in none of the runs.")
+    return notes
+
+
+def _mixed(material: Material, name: str) -> list[str]:
+    """One name, several judges or weights: the numbers are not one metric's."""
+    found = material.judges.get(name) or material.variants.get(name) or {}
+    if len(found) < 2:
+        return []
+    return [f"{name} comes from {len(found)} judges or sets of weights: {'; '.join(found)}."]
+
+
+def _why(rows: pl.DataFrame) -> str:
+    reasons = Counter(reason for reason in rows["reason"].to_list() if reason)
+    most = reasons.most_common(1)
+    return most[0][0] if most else "no value for the outputs that people saw"

@@ -1,0 +1,214 @@
+"""The results in full precision: CSV for spreadsheets and scripts, JSON for machines.
+
+A number that is not there is an empty cell (null), and the reason stands beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from medebench.analysis.bootstrap import Interval
+from medebench.analysis.ranked import Estimate
+from medebench.report.formats import csv_text
+from medebench.study.results.model import DimensionResults, StudyResults
+from medebench.study.results.published import between_people, printed
+from medebench.study.results.texts import finite, metric_label
+from medebench.study.results.verdict import doubts, grade, race, standing_of
+from medebench.study.results.words import attention, overview
+
+Row = dict[str, Any]
+
+
+def csv_files(results: StudyResults) -> dict[str, str]:
+    """name -> text of all tables."""
+    made = {
+        "annotators.csv": list(annotator_rows(results)),
+        "agreement.csv": list(agreement_rows(results)),
+        "standings.csv": list(standing_rows(results)),
+        "differences.csv": list(difference_rows(results)),
+    }
+    metrics = list(metric_rows(results))
+    if metrics:
+        made["metrics.csv"] = metrics
+    return {name: _csv(rows) for name, rows in made.items() if rows}
+
+
+def annotator_rows(results: StudyResults) -> Iterator[Row]:
+    for one in results.annotators:
+        row: Row = {
+            "annotator": one.name,
+            "ranked": one.ranked,
+            "skipped": one.skipped,
+            "asked": one.asked,
+            "controls_passed": one.controls_passed,
+            "controls_failed": one.controls_failed,
+            "repeated": one.repeated,
+            "seconds_per_case": finite(one.seconds),
+        }
+        for dimension in results.dimensions:
+            row |= _estimate(one.consistency.get(dimension.key), f"self_{dimension.key}_")
+        yield row | {"doubts": "; ".join(doubts(one))}
+
+
+def agreement_rows(results: StudyResults) -> Iterator[Row]:
+    for dimension in results.dimensions:
+        one = dimension.agreement
+        measures = {
+            "spearman": one.spearman,
+            "kendall_tau_b": one.kendall,
+            "krippendorff_alpha": one.alpha,
+            "same_order": one.same_order,
+        }
+        if dimension.worths is not None:
+            measures["one_against_the_others"] = dimension.worths.ceiling
+        for measure, found in measures.items():
+            yield _agreement(dimension, "", "", measure, found)
+        for (first, second), found in one.pairs.items():
+            yield _agreement(dimension, first, second, "spearman", found)
+
+
+def _agreement(
+    dimension: DimensionResults, first: str, second: str, measure: str, found: Estimate
+) -> Row:
+    who = {"annotator_a": first, "annotator_b": second, "measure": measure}
+    return {"dimension": dimension.key, **who, **_estimate(found, "")}
+
+
+def standing_rows(results: StudyResults) -> Iterator[Row]:
+    for dimension in results.dimensions:
+        order = dimension.ordering
+        for place, one in enumerate(order.standings, start=1):
+            low, high = _ends(one.places)
+            yield {
+                "dimension": dimension.key,
+                "place": place,
+                "model": one.model,
+                "control": "yes" if one.model in results.controls else "no",
+                **_estimate(one.mean_rank, "mean_rank_", reason=False),
+                **_estimate(one.strength, "strength_", reason=False),
+                **_estimate(one.preferred, "preferred_", reason=False),
+                "place_low": low,
+                "place_high": high,
+                "reason": _reasons(one.mean_rank, one.strength, one.preferred) or order.reason,
+            }
+
+
+def difference_rows(results: StudyResults) -> Iterator[Row]:
+    for dimension in results.dimensions:
+        for (better, worse), (gap, p) in dimension.ordering.differences.items():
+            pair = {"dimension": dimension.key, "better": better, "worse": worse}
+            found = _estimate(gap, "")
+            reason = found.pop("reason")
+            yield {**pair, **found, "p_holm": finite(p), "reason": reason}
+
+
+def metric_rows(results: StudyResults) -> Iterator[Row]:
+    """A row for each metric and dimension; then one for each metric that took no part at all."""
+    for dimension in results.dimensions:
+        worths = dimension.worths
+        if worths is None:
+            continue
+        found = race(worths)
+        for one in worths.metrics:
+            paper = printed(results.scores.get(one.metric), dimension.key)
+            yield {
+                "dimension": dimension.key,
+                **_metric(one.metric, results),
+                **_estimate(one.rho, "rho_", reason=False),
+                **_estimate(one.tau, "tau_", reason=False),
+                "best_share": finite(one.best),
+                **_estimate(one.behind, "behind_", reason=False),
+                "p_holm": finite(one.p),
+                "standing": standing_of(one, found),
+                "grade": grade(one.rho, worths.ceiling, results.sources),
+                "published_rho": paper.rho if paper else None,
+                "published_row": paper.row if paper else "",
+                "published_exact": "" if paper is None else "yes" if paper.exact else "no",
+                "reason": _reasons(one.rho, one.tau, one.behind),
+            }
+    for metric, reason in results.left_out.items():
+        yield {"dimension": "", **_metric(metric, results), "reason": reason}
+
+
+def _metric(name: str, results: StudyResults) -> Row:
+    score = results.scores.get(name)
+    return {
+        "metric": name,
+        "label": metric_label(name, score),
+        "better": score.better if score else "",
+        "judge": score.judge if score else "",
+        "stand_in": "" if score is None else "yes" if score.stand_in else "no",
+        "encoder": score.encoder if score else "",
+    }
+
+
+def results_json(results: StudyResults) -> Row:
+    """Everything, with the names of the CSV files' columns."""
+    tables = {
+        "annotators": annotator_rows(results),
+        "agreement": agreement_rows(results),
+        "standings": standing_rows(results),
+        "differences": difference_rows(results),
+        "metrics": metric_rows(results),
+    }
+    return {
+        "title": results.title,
+        "origin": results.origin,
+        "overview": overview(results),
+        "models": list(results.models),
+        "controls": sorted(results.controls),
+        "cases": results.cases,
+        "shared": results.shared,
+        "sources": results.sources,
+        "warnings": attention(results),
+        "notes": list(results.notes),
+        "dimensions": [
+            {
+                "dimension": one.key,
+                "name": one.name,
+                "answer": list(one.answer),
+                "ties": finite(one.ordering.ties),
+                "reason": one.ordering.reason,
+                "published_between_people": between_people(results, one.key),
+            }
+            for one in results.dimensions
+        ],
+        **{name: [_nulls(row) for row in rows] for name, rows in tables.items()},
+    }
+
+
+def _nulls(row: Row) -> Row:
+    """Words for yes and no are for spreadsheets."""
+    truth = {"yes": True, "no": False, "": None}
+    flags = ("control", "stand_in", "published_exact")
+    return {key: truth[value] if key in flags else value for key, value in row.items()}
+
+
+def _estimate(one: Estimate | None, prefix: str, *, reason: bool = True) -> Row:
+    name = prefix.rstrip("_") or "value"
+    if one is None:  # there was nothing to estimate; the same columns, all of them empty
+        ends = [name, *(f"{prefix}{end}" for end in ("low", "high", "n", "of"))]
+        return dict.fromkeys([*ends, f"{prefix}reason"] if reason else ends)
+    low, high = _ends(one.interval)
+    found: Row = {
+        name: finite(one.value),
+        f"{prefix}low": low,
+        f"{prefix}high": high,
+        f"{prefix}n": one.n,
+        f"{prefix}of": one.of,
+    }
+    return found | {f"{prefix}reason": one.reason} if reason else found
+
+
+def _ends(interval: Interval | None) -> tuple[float | None, float | None]:
+    return (None, None) if interval is None else (finite(interval.low), finite(interval.high))
+
+
+def _reasons(*found: Estimate | None) -> str:
+    return "; ".join(dict.fromkeys(one.reason for one in found if one and one.reason))
+
+
+def _csv(rows: list[Row]) -> str:
+    heads = list(dict.fromkeys(key for row in rows for key in row))
+    return csv_text([heads, *([row.get(head) for head in heads] for row in rows)])

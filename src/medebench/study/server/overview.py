@@ -1,0 +1,146 @@
+"""What the administrator sees: progress, time, attention, agreement so far."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from medebench.errors import MedebenchError
+from medebench.study.design import Annotator, Study
+from medebench.study.server.answers import Answer
+from medebench.study.server.people import Person
+from medebench.study.server.store import Store
+from medebench.study.server.wording import dimensions
+
+if TYPE_CHECKING:
+    from medebench.analysis.agreement import Agreement
+    from medebench.analysis.ranked import Estimate
+
+
+class Overview:
+    """Made anew only when something was saved since the last time."""
+
+    def __init__(self, study: Study, store: Store) -> None:
+        self._study = study
+        self._store = store
+        self._lock = threading.Lock()
+        self._made_at = -1
+        self._made: dict[str, Any] = {}
+
+    def show(self) -> dict[str, Any]:
+        people = self._store.people()
+        with self._lock:
+            saved = self._store.count()
+            if saved != self._made_at:
+                self._made = _from_answers(self._study, self._store.answers())
+                self._made_at = saved
+            made = self._made
+        return {
+            "title": self._study.design.title,
+            "closed": self._store.closed(),
+            "dimensions": dimensions(self._study.design.dimensions),
+            **made,
+            "annotators": [one | _invited(people.get(one["name"])) for one in made["annotators"]],
+        }
+
+
+def _invited(person: Person | None) -> dict[str, bool]:
+    revoked = person is not None and person.revoked_at is not None
+    return {"invited": person is not None and not revoked, "revoked": revoked}
+
+
+def _from_answers(study: Study, answers: list[Answer]) -> dict[str, Any]:
+    design = study.design
+    by_place = {(one.annotator, one.place): one for one in answers}
+    skips = [
+        {
+            "annotator": annotator.name,
+            "place": place,
+            "case": design.cases[task.case].id,
+            "reason": answer.reason,
+        }
+        for annotator in design.annotators
+        for place, task in enumerate(annotator.tasks)
+        if (answer := by_place.get((annotator.name, place))) and answer.state == "skipped"
+    ]
+    return {
+        "annotators": [_progress(study, one, by_place) for one in design.annotators],
+        "skips": skips,
+        "agreement": _agreement(study, answers),
+    }
+
+
+def _progress(
+    study: Study, annotator: Annotator, by_place: dict[tuple[str, int], Answer]
+) -> dict[str, Any]:
+    from medebench.study.rankings import control_passed
+
+    states: Counter[str] = Counter()
+    controls = {"passed": 0, "failed": 0, "open": 0}
+    repeats = {"done": 0, "of": 0}
+    seconds: list[float] = []
+    saved: list[str] = []
+    for place, task in enumerate(annotator.tasks):
+        answer = by_place.get((annotator.name, place))
+        done = answer is not None and answer.state == "done"
+        if answer is not None:
+            states[answer.state] += 1
+            saved.append(answer.saved_at)
+            if done and task.kind != "trial":
+                seconds.append(answer.seconds)
+        if task.kind == "repeat":
+            repeats["of"] += 1
+            repeats["done"] += done
+        if task.kind == "control":
+            if answer is None or not done:
+                controls["open"] += 1
+            else:
+                passed = control_passed(task, answer.ranks, study.design.dimensions)
+                controls["passed" if passed else "failed"] += 1
+    return {
+        "name": annotator.name,
+        "tasks": len(annotator.tasks),
+        "done": states["done"],
+        "skipped": states["skipped"],
+        "draft": states["draft"],
+        "lastSaved": max(saved, default=None),
+        "medianSeconds": median(seconds) if seconds else None,
+        "controls": controls,
+        "repeats": repeats,
+    }
+
+
+def _agreement(study: Study, answers: list[Answer]) -> dict[str, Any]:
+    from medebench.analysis.agreement import agreement
+    from medebench.study.rankings import ranked_by_dimension
+
+    try:
+        ranked = ranked_by_dimension(study.design, answers)
+        found = {key: agreement(one, resamples=0) for key, one in ranked.items()}
+    except (MedebenchError, NotImplementedError) as error:
+        return {
+            key: {
+                "spearman": None,
+                "kendall": None,
+                "alpha": None,
+                "cases": 0,
+                "reason": str(error) or "not computed",
+            }
+            for key in study.design.dimensions
+        }
+    return {
+        key: {
+            "spearman": one.spearman.value,
+            "kendall": one.kendall.value,
+            "alpha": one.alpha.value,
+            "cases": one.spearman.n,
+            "reason": next((part.reason for part in _parts(one) if part.value is None), ""),
+        }
+        for key, one in found.items()
+    }
+
+
+def _parts(found: Agreement) -> tuple[Estimate, ...]:
+    return found.spearman, found.kendall, found.alpha

@@ -1,0 +1,165 @@
+"""Running the server until it is told to stop."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+import uvicorn
+
+from medebench.errors import InputError
+from medebench.study.design import Study
+from medebench.study.server.app import create_app
+from medebench.study.server.security import read_origin
+from medebench.study.server.store import open_store
+
+Ready = Callable[[str], None]
+
+
+def serve(
+    study: Study,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8765,
+    database: str | None = None,
+    origin: str | None = None,
+    on_ready: Ready | None = None,
+) -> None:
+    """Serve until Ctrl-C or SIGTERM; saves under way are finished first.
+
+    `on_ready` is called with the address once the server answers; port 0 takes a free one.
+    """
+    with _prepared(study, host, port, database, origin, on_ready) as (server, listening):
+        server.run([listening])
+
+
+@contextlib.contextmanager
+def serving(
+    study: Study,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    database: str | None = None,
+    origin: str | None = None,
+) -> Iterator[str]:
+    """The same in a thread, for as long as the block lasts; gives the address."""
+    addresses: list[str] = []
+    ready = threading.Event()
+
+    def on_ready(url: str) -> None:
+        addresses.append(url)
+        ready.set()
+
+    with _prepared(study, host, port, database, origin, on_ready) as (server, listening):
+
+        def run() -> None:
+            try:
+                server.run([listening])
+            finally:
+                ready.set()
+
+        thread = threading.Thread(target=run, name="study-server", daemon=True)
+        thread.start()
+        ready.wait()
+        try:
+            if not addresses:
+                raise InputError("the study's server did not start; its log says why")
+            yield addresses[0]
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_ready = on_ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if not self.should_exit:
+            self._on_ready()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """As uvicorn's, but a signal that was obeyed is not raised again afterwards."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def stop(number: int, _frame: FrameType | None) -> None:
+            # Who presses Ctrl-C again is in a hurry; SIGTERM often comes twice by itself.
+            self.force_exit = self.should_exit and number == signal.SIGINT
+            self.should_exit = True
+
+        before = {one: signal.signal(one, stop) for one in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for one, handler in before.items():
+                signal.signal(one, handler)
+
+
+@contextlib.contextmanager
+def _prepared(
+    study: Study,
+    host: str,
+    port: int,
+    database: str | None,
+    origin: str | None,
+    on_ready: Ready | None,
+) -> Iterator[tuple[_Server, socket.socket]]:
+    outside = read_origin(origin) if origin else None
+    with _listen(host, port) as listening, open_store(study, database) as store:
+        store.check_writable()
+        app = create_app(study, store, bound=host, origin=outside)
+        config = uvicorn.Config(
+            app,
+            http="h11",
+            ws="none",
+            loop="asyncio",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            # Only who says that there is a proxy gets its word for address and scheme.
+            proxy_headers=outside is not None,
+            forwarded_allow_ips="127.0.0.1,::1",
+            timeout_graceful_shutdown=10,
+            backlog=512,
+        )
+        bound_port = listening.getsockname()[1]
+        address = f"http://{f'[{host}]' if ':' in host else host}:{bound_port}"
+
+        def ready() -> None:
+            if on_ready is not None:
+                on_ready(address)
+
+        yield _Server(config, ready), listening
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        if not 0 <= port <= 65_535:  # else some systems take the remainder
+            raise OverflowError("ports are 0 to 65535")
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listening = socket.socket(family, kind, protocol)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(address)
+        except BaseException:
+            listening.close()
+            raise
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(
+            f"cannot listen on {host} port {port} ({reason}); "
+            "name another --port (0 takes a free one) or --host"
+        ) from error
+    return listening

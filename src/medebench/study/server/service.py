@@ -1,0 +1,120 @@
+"""What the routes share, and who is asking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from fastapi import Depends, Request
+from starlette.concurrency import run_in_threadpool
+
+from medebench.study.design import Study
+from medebench.study.server.limits import FailureLimit
+from medebench.study.server.overview import Overview
+from medebench.study.server.people import ADMIN
+from medebench.study.server.security import Problem, session_of
+from medebench.study.server.store import Store
+from medebench.study.server.tokens import forgery_token, hashed
+from medebench.study.server.writer import Writer
+
+_MOST_SEEN = 10_000
+SIGN_IN = "You are not signed in; open your invitation link again."
+
+
+@dataclass
+class Service:
+    study: Study
+    store: Store
+    writer: Writer
+    overview: Overview
+    #: Scheme, host and port that people see, where a proxy stands before the server.
+    origin: str | None = None
+    sign_in_failures: FailureLimit = field(default_factory=FailureLimit)
+    #: Hash of a session -> name. A session never changes hands, but it may have ended.
+    seen: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def cookie(self) -> str:
+        return cookie_name(self.study)
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Somebody who is signed in."""
+
+    name: str
+    #: Hash of their session.
+    session: str
+    #: What their pages send along with every change.
+    forgery_token: str
+
+
+def cookie_name(study: Study) -> str:
+    # Browsers do not tell the ports of a machine apart: two studies must not share a cookie.
+    return f"medebench_session_{study.fingerprint[:8]}"
+
+
+def service_of(request: Request) -> Service:
+    service: Service = request.app.state.service
+    return service
+
+
+async def visitor(request: Request) -> Visitor | None:
+    """Who asks, as the database knows at this moment."""
+    service = service_of(request)
+    session = session_of(request.headers, service.cookie)
+    if session is None:
+        return None
+    name = await run_in_threadpool(service.store.who, session)
+    if name is None:
+        return None
+    if len(service.seen) > _MOST_SEEN:
+        service.seen.clear()
+    service.seen[hashed(session)] = name
+    return Visitor(name, hashed(session), forgery_token(session))
+
+
+async def annotator(request: Request) -> Visitor:
+    found = await _signed_in(request)
+    if found.name == ADMIN:
+        raise Problem(403, "This is for annotators; you are signed in as the administrator.")
+    return found
+
+
+async def saver(request: Request) -> Visitor:
+    """An annotator who was signed in a moment ago.
+
+    Only for saving, which looks in its own transaction whether the session is still there: that
+    spares the most frequent request a way to the database.
+    """
+    service = service_of(request)
+    session = session_of(request.headers, service.cookie)
+    name = None if session is None else service.seen.get(hashed(session))
+    if session is None or name is None or name == ADMIN:
+        return await annotator(request)
+    return Visitor(name, hashed(session), forgery_token(session))
+
+
+async def administrator(request: Request) -> Visitor:
+    found = await _signed_in(request)
+    if found.name != ADMIN:
+        raise Problem(403, "This is for the administrator of the study.")
+    return found
+
+
+async def _signed_in(request: Request) -> Visitor:
+    found = await visitor(request)
+    if found is None:
+        raise Problem(401, SIGN_IN)
+    return found
+
+
+async def _service(request: Request) -> Service:
+    return service_of(request)
+
+
+#: For signatures of routes.
+AService = Annotated[Service, Depends(_service)]
+AnAnnotator = Annotated[Visitor, Depends(annotator)]
+ASaver = Annotated[Visitor, Depends(saver)]
+AnAdministrator = Annotated[Visitor, Depends(administrator)]

@@ -1,0 +1,107 @@
+// What the keys do, and the page that says so. Letters belong to the outputs first: a command whose letter
+// names an output is typed with Shift.
+import { $, el, fill } from "./dom.js";
+
+const letterOf = (event) => {
+  if (/^[a-z]$/i.test(event.key)) return event.key.toUpperCase();
+  // Other scripts: the key where the letter would be.
+  const place = /^Key([A-Z])$/.exec(event.code);
+  return place && event.key.length === 1 && event.key.charCodeAt(0) > 127 ? place[1] : null;
+};
+
+const inText = (target) => target.matches("input, textarea, select, [contenteditable]");
+
+export class Keys {
+  // `panel`: board, view, tiles, large and the commands goOn, undo, redo, outline, help, skip.
+  constructor(panel) {
+    this.panel = panel;
+    document.addEventListener("keydown", (event) => this.down(event));
+    document.addEventListener("keyup", (event) => { if (event.code === "KeyF" || event.key.toUpperCase() === "F") panel.flicker(false); });
+    addEventListener("blur", () => panel.flicker(false));
+  }
+
+  isOutput(letter) { return this.panel.task?.letters.includes(letter); }
+
+  // Commands that also work in the large view. True if it was one.
+  command(event) {
+    const { panel } = this;
+    const letter = letterOf(event);
+    const free = letter && (event.shiftKey || !this.isOutput(letter));
+    if (event.key === "+") panel.view.zoomBy(1.5);
+    else if (event.key === "-" || event.key === "_") panel.view.zoomBy(1 / 1.5);
+    else if (event.key === "0") panel.view.reset();
+    else if (free && letter === "F") { if (!event.repeat) panel.flicker(true); }
+    else if (free && letter === "R") panel.outline();
+    else if (free && letter === "Z") panel.enlarge();
+    else if (event.key === "?") panel.help();
+    else return false;
+    return true;
+  }
+
+  down(event) {
+    const { panel } = this;
+    if (event.defaultPrevented || !panel.task || !panel.shown || document.querySelector("dialog[open]") || inText(event.target)) return;
+    const held = event.ctrlKey || event.metaKey;
+    if (held && !event.altKey && ["z", "y"].includes(event.key.toLowerCase())) {
+      if (event.key.toLowerCase() === "y" || event.shiftKey) panel.redo();
+      else panel.undo();
+      event.preventDefault();
+      return;
+    }
+    if (held || event.altKey) return;
+    const onButton = event.target.closest("button, a, summary");
+    if (onButton && (event.key === "Enter" || event.key === " ")) return;
+    if (this.ranking(event) || this.command(event)) event.preventDefault();
+  }
+
+  ranking(event) {
+    const { board } = this.panel;
+    if (this.panel.leaving && event.key.length === 1) return true; // meant for the next case, which is not here yet
+    const letter = letterOf(event);
+    if (event.key === "Enter") { if (!event.repeat) this.panel.goOn(); }
+    else if (event.key === "Escape") { board.dragging.end(); board.select(null); }
+    else if (letter && !event.shiftKey && this.isOutput(letter)) { if (!event.repeat) board.press(letter); }
+    else if (letter === "S" && event.shiftKey) this.panel.skip();
+    else if (/^[1-9]$/.test(event.key)) board.place(Number(event.key));
+    else if (event.key === "=" || (letter === "T" && (event.shiftKey || !this.isOutput("T")))) board.move("tieAbove");
+    else if (event.key === "ArrowUp") board.move("better");
+    else if (event.key === "ArrowDown") board.move("worse");
+    else if (event.key === "ArrowLeft") board.step(-1);
+    else if (event.key === "ArrowRight") board.step(1);
+    else if (event.key === "Backspace" || event.key === "Delete") board.move("unrank");
+    else return false;
+    return true;
+  }
+
+  // The name of a command's key for this case.
+  name(letter) { return this.isOutput(letter) ? `Shift ${letter}` : letter; }
+
+  explain() {
+    const last = this.panel.task?.letters.at(-1) ?? "…";
+    const groups = [
+      ["Rank", [
+        [`A … ${last}`, "give the output the next place; if it has one, select it"],
+        ["1 … 9", "put the selected output on that place (tied with who is there)"],
+        ["↑ ↓", "move it one place up or down"],
+        ["= or " + this.name("T"), "tie it with the one before"],
+        ["Backspace", "take its place away"],
+        ["← →", "select another output"],
+        ["Enter", "on: to the next dimension, then to the next case"],
+        ["Tab", "to the next dimension or button"],
+      ]],
+      ["Look", [
+        [this.name("F"), "hold: the previous picture in place of every output"],
+        [this.name("R"), "outline of the region to edit"],
+        [this.name("Z"), "enlarge the selected output; there: A … " + last + ", ← →, Esc"],
+        ["+  −  0", "zoom in, out, whole picture; also wheel and pinch, drag to move"],
+      ]],
+      ["Case", [
+        ["Ctrl Z", "undo; Ctrl Shift Z: redo (Cmd on a Mac)"],
+        ["Shift S", "skip the case, with a reason"],
+        ["?", "this page"],
+      ]],
+    ];
+    fill($("help-keys"), groups.map(([title, rows]) => el("section", {}, el("h3", { text: title }),
+      el("dl", {}, rows.flatMap(([keys, words]) => [el("dt", {}, el("kbd", { text: keys })), el("dd", { text: words })])))));
+  }
+}

@@ -1,0 +1,128 @@
+"""Rankings as a CSV file: a study done elsewhere comes in, one done here goes out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+from medebench.errors import InputError
+from medebench.study.rankings import About, Given, Rankings
+
+REQUIRED = ("annotator", "case", "dimension", "model", "rank")
+#: `showing` is 2 where an annotator ranked a case for the second time.
+OPTIONAL = ("organ", "source", "showing")
+COLUMNS = (*REQUIRED, *OPTIONAL)
+
+
+def rankings_csv(rankings: Rankings) -> str:
+    """One row for each annotator, case, dimension and model."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for key, ranks in sorted(rankings.given.items()):
+        about = rankings.cases[key.case]
+        for model, rank in sorted(ranks.items(), key=lambda one: (one[1], one[0])):
+            row = (key.annotator, key.case, key.dimension, model, f"{rank:g}")
+            writer.writerow((*row, about.organ, about.source, key.showing))
+    return stream.getvalue()
+
+
+def read_rankings(path: Path) -> Rankings:
+    """A table with the columns `REQUIRED`; smaller ranks are better, equal ones are ties."""
+    given: dict[Given, dict[str, float]] = {}
+    cases: dict[str, About] = {}
+    for line, row in _rows(path):
+        key, model = _key(path, line, row), row["model"]
+        ranks = given.setdefault(key, {})
+        if model in ranks:
+            raise InputError(
+                f"{path}: line {line}: '{key.annotator}' ranks '{model}' a second time for case "
+                f"'{key.case}', {key.dimension}; remove one of the two"
+            )
+        ranks[model] = _rank(path, line, row["rank"])
+        about = About(row.get("organ", ""), row.get("source", "") or key.case)
+        if (known := cases.setdefault(key.case, about)) != about:
+            field = "organ" if known.organ != about.organ else "source"
+            raise InputError(
+                f"{path}: line {line}: {field} of case '{key.case}' is '{getattr(about, field)}', "
+                f"before it was '{getattr(known, field)}'"
+            )
+    if not given:
+        raise InputError(f"{path}: has no row")
+    return Rankings(
+        tuple(sorted({key.annotator for key in given})),
+        tuple(sorted({model for ranks in given.values() for model in ranks})),
+        _in_order({key.dimension for key in given}),
+        dict(sorted(cases.items())),
+        given,
+    )
+
+
+def _in_order(names: set[str]) -> tuple[str, ...]:
+    usual = ["ea", "cp", "vq"]
+    return tuple(sorted(names, key=lambda n: (usual.index(n) if n in usual else len(usual), n)))
+
+
+def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    try:
+        text = path.read_text("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path}: byte {error.start}: is not UTF-8; save it as CSV UTF-8"
+        ) from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    first = text.partition("\n")[0]
+    comma = max(",;\t", key=first.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=comma, strict=True)
+    try:
+        names = [name.strip().lower() for name in next(reader, [])]
+        _check_names(path, names)
+        for cells in reader:
+            if not any(cell.strip() for cell in cells):
+                continue
+            if len(cells) != len(names):
+                raise InputError(
+                    f"{path}: line {reader.line_num}: has {len(cells)} cells, the first line "
+                    f"{len(names)}"
+                )
+            values = (cell.strip() for cell in cells)
+            yield reader.line_num, dict(zip(names, values, strict=True))
+    except csv.Error as error:
+        raise InputError(f"{path}: line {reader.line_num}: is not CSV ({error})") from None
+
+
+def _check_names(path: Path, names: list[str]) -> None:
+    if missing := [name for name in REQUIRED if name not in names]:
+        raise InputError(
+            f"{path}: line 1: column '{missing[0]}' is missing; the columns are "
+            f"{', '.join(REQUIRED)}, and if known {', '.join(OPTIONAL)}"
+        )
+    if twice := [name for name in COLUMNS if names.count(name) > 1]:
+        raise InputError(f"{path}: line 1: column '{twice[0]}' is there twice")
+
+
+def _key(path: Path, line: int, row: dict[str, str]) -> Given:
+    for name in ("annotator", "case", "dimension", "model"):
+        if not row[name]:
+            raise InputError(f"{path}: line {line}: {name} is empty")
+    showing = row.get("showing", "") or "1"
+    if showing not in ("1", "2"):
+        raise InputError(f"{path}: line {line}: showing is '{showing}'; 1 or 2 is meant")
+    return Given(row["annotator"], row["case"], row["dimension"].lower(), int(showing))
+
+
+def _rank(path: Path, line: int, text: str) -> float:
+    try:
+        rank = float(text)
+    except ValueError:
+        rank = math.nan
+    if not math.isfinite(rank):
+        raise InputError(
+            f"{path}: line {line}: rank is '{text}'; a number is meant, 1 for the best "
+            "(leave out what was not ranked)"
+        )
+    return rank

@@ -1,0 +1,502 @@
+"""The protocol between pages and server, and the server as a program."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from medebench.errors import InputError
+from medebench.study.design import Study
+from medebench.study.server.security import read_origin
+from medebench.study.server.serve import serve, serving
+from medebench.study.server.store import open_store
+from tests.study.conftest import RANKS, Panel, Process
+from tests.study.small import small_design, write_study
+
+NOTHING: dict[str, list[list[str]]] = {"ea": [], "cp": [], "vq": []}
+
+
+# Pages
+
+
+def test_each_visitor_gets_their_page(panel: Panel):
+    stranger, tab, admin = panel.stranger(), panel.sign_in(), panel.sign_in("admin")
+    pages = {
+        "welcome": stranger.get("/").text,
+        "join": stranger.get("/join").text,
+        "panel": tab.get("/").text,
+        "admin": admin.get("/admin").text,
+    }
+    assert len(set(pages.values())) == 4
+    assert all("<html" in page for page in pages.values())
+    assert (admin.get("/").status_code, admin.get("/").headers["location"]) == (303, "/admin")
+    refused = tab.get("/admin")
+    assert (refused.status_code, refused.text) == (403, pages["welcome"])
+
+
+def test_static_files_are_asked_for_again_and_not_sent_again(panel: Panel):
+    from medebench.study.server.pages import static_files
+
+    names = list(static_files())
+    assert any(one.endswith(".js") for one in names)
+    kinds = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
+    client = panel.stranger()
+    for name in names:
+        answer = client.get(f"/static/{name}")
+        assert answer.status_code == 200 and answer.content == static_files()[name][0]
+        wanted = kinds.get(name.rpartition(".")[2], "image/svg+xml")
+        assert answer.headers["content-type"] == wanted
+        again = client.get(f"/static/{name}", headers={"if-none-match": answer.headers["etag"]})
+        assert again.status_code == 304 and not again.content
+
+
+# Annotating
+
+
+def test_the_study_as_the_panel_sees_it(panel: Panel):
+    tab = panel.sign_in()
+    about = tab.get("/api/study").json()
+    assert about["title"] == "A small study" and about["annotator"] == "annotator-1"
+    assert about["closed"] is False and len(about["csrf"]) == 64
+    assert [one["key"] for one in about["dimensions"]] == ["ea", "cp", "vq"]
+    assert all(one["name"] and one["question"] and one["hint"] for one in about["dimensions"])
+    assert [one["trial"] for one in about["tasks"]] == [True] + [False] * 5
+    assert [one["place"] for one in about["tasks"]] == list(range(6))
+    tab.save(1, 0)
+    tab.save(2, 0, state="done")
+    tab.save(3, 0, state="skipped", reason="too dark")
+    states = [one["state"] for one in tab.get("/api/study").json()["tasks"]]
+    assert states == ["open", "draft", "done", "skipped", "open", "open"]
+
+
+def test_a_task_as_the_panel_sees_it(panel: Panel):
+    tab = panel.sign_in()
+    assert tab.get("/api/tasks/0").json() == {
+        "place": 0,
+        "trial": True,
+        "organ": "Skin",
+        "instruction": "Remove the mole.",
+        "description": "The mole is gone.",
+        "letters": ["A", "B", "C"],
+        "width": 16,
+        "height": 12,
+        "reference": False,
+        "outline": True,
+        "version": 0,
+        "state": "open",
+        "ranks": NOTHING,
+        "reason": "",
+        "seconds": 0.0,
+        "history": [],
+    }
+    assert tab.get("/pictures/0/reference.png").status_code == 404
+    assert tab.get("/pictures/1/reference.png").status_code == 200
+    for place in ("6", "-1", "x", "1.0", "0x1", "9" * 5000, "%31%00"):
+        answer = tab.get(f"/api/tasks/{place}")
+        assert answer.status_code == 404 and answer.json()["problem"]
+
+
+def test_saves_come_back_and_can_be_undone_after_a_reload(panel: Panel):
+    tab = panel.sign_in()
+    steps = [
+        {"ea": [["A"]], "cp": [], "vq": []},
+        {"ea": [["B"], ["A"]], "cp": [], "vq": []},
+        {"ea": [["B"], ["A"]], "cp": [], "vq": []},
+        {"ea": [["B", "A"]], "cp": [], "vq": []},
+        RANKS,
+    ]
+    for version, ranks in enumerate(steps):
+        told = tab.save(1, version, ranks=ranks, seconds=version + 0.5).json()
+        assert told["version"] == version + 1 and told["savedAt"].endswith("Z")
+    done = tab.save(1, 5, state="done", ranks=RANKS, seconds=9.25)
+    assert done.status_code == 200
+    shown = panel.again(tab.token).get("/api/tasks/1").json()
+    assert (shown["version"], shown["state"], shown["seconds"]) == (6, "done", 9.25)
+    assert shown["ranks"] == RANKS
+    # Each step differs from the next, and the first is the empty one.
+    assert shown["history"] == [NOTHING, steps[0], steps[1], steps[3]]
+
+
+def test_history_is_the_last_hundred_steps(panel: Panel):
+    tab = panel.sign_in()
+    for version in range(105):
+        ranks = {"ea": [["A"]] if version % 2 else [["B"]], "cp": [], "vq": []}
+        assert tab.save(1, version, ranks=ranks).status_code == 200
+    history = tab.get("/api/tasks/1").json()["history"]
+    assert len(history) == 100
+    assert history[-1] == {"ea": [["A"]], "cp": [], "vq": []} and NOTHING not in history
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"ranks": RANKS | {"ea": [["A"], ["D"]]}}, "ea: a letter that is not shown"),
+        ({"ranks": RANKS | {"ea": [["A"], ["a"]]}}, "ea: a letter that is not shown"),
+        ({"ranks": RANKS | {"cp": [["A", "B"], ["A"]]}}, "cp: a letter is there twice"),
+        ({"ranks": RANKS | {"cp": [["A", "A"]]}}, "cp: a letter is there twice"),
+        ({"ranks": RANKS | {"vq": [["A"], []]}}, "vq: a place is empty"),
+        ({"ranks": {"ea": [], "cp": []}}, "must be given for ea, cp, vq"),
+        ({"ranks": RANKS | {"realism": []}}, "must be given for ea, cp, vq"),
+        ({"ranks": [["A"]]}, "ranks"),
+        ({"ranks": RANKS | {"ea": ["A"]}}, "ranks.ea.0"),
+        ({"ranks": RANKS | {"ea": [[1]]}}, "ranks.ea.0.0"),
+        ({"state": "done", "ranks": RANKS | {"vq": [["A"]]}}, "vq: B, C not ranked yet"),
+        ({"state": "done", "ranks": NOTHING}, "not ranked yet"),
+        ({"state": "skipped"}, "reason: say"),
+        ({"state": "skipped", "reason": "  "}, "reason: say"),
+        ({"state": "open"}, "state"),
+        ({"reason": "x" * 501}, "reason"),
+        ({"reason": "a\0b"}, "reason"),
+        ({"reason": None}, "reason"),
+        ({"seconds": -1}, "seconds"),
+        ({"seconds": "12"}, "seconds"),
+        ({"version": -1}, "version"),
+        ({"version": "0"}, "version"),
+        ({"version": 0.5}, "version"),
+        ({"key": "short"}, "key"),
+        ({"key": "with space and more"}, "key"),
+        ({"key": "newline-at-end\n"}, "key"),
+        ({"key": "x" * 65}, "key"),
+        ({"annotator": "annotator-2"}, "annotator"),
+    ],
+    ids=lambda one: str(one)[:50],
+)
+def test_answers_that_make_no_sense_are_refused(panel: Panel, changes: dict[str, Any], words: str):
+    tab = panel.sign_in()
+    answer = tab.save(1, changes.pop("version", 0), **changes)
+    assert answer.status_code == 422, answer.text
+    assert words in answer.json()["problem"] and "\n" not in answer.json()["problem"]
+    with open_store(panel.study) as store:
+        assert store.count() == 0
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"null",
+        b"[]",
+        b"{",
+        b'"x"',
+        b"[" * 60_000,
+        b"\xff\xfe",
+        b'{"version": NaN}',
+        b'{"version": 0, "key": "12345678", "state": "draft", "seconds": 1e999,'
+        b' "ranks": {"ea": [], "cp": [], "vq": []}}',
+        b'{"version": 0, "key": "12345678", "state": "draft", "reason": "\\ud800",'
+        b' "ranks": {"ea": [], "cp": [], "vq": []}}',
+    ],
+    ids=lambda one: repr(one[:30]),
+)
+def test_bodies_that_are_no_answer_are_refused(panel: Panel, body: bytes):
+    answer = panel.sign_in().put("/api/tasks/1", content=body)
+    assert answer.status_code == 422 and answer.json()["problem"]
+
+
+def test_large_bodies_are_refused_also_without_a_length(panel: Panel):
+    tab = panel.sign_in()
+    assert tab.put("/api/tasks/1", content=b" " * 65_537).status_code == 413
+    assert tab.put("/api/tasks/1", content=(b" " * 8192 for _ in range(100))).status_code == 413
+    assert panel.stranger().post("/api/sign-in", json={"token": "x" * 70_000}).status_code == 413
+    assert tab.save(1, 0).status_code == 200
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["ea", "cp", "vq", "x"]), inner, max_size=4)
+    ),
+    max_leaves=10,
+)
+BODY = st.fixed_dictionaries(
+    {},
+    optional={
+        "version": JSON | st.integers(0, 3),
+        "key": JSON | st.uuids().map(str),
+        "state": JSON | st.sampled_from(["draft", "done", "skipped"]),
+        "ranks": JSON
+        | st.fixed_dictionaries(
+            {
+                name: st.lists(st.lists(st.sampled_from("ABCD"), max_size=2), max_size=3)
+                for name in ("ea", "cp", "vq")
+            }
+        ),
+        "reason": JSON | st.text(max_size=20),
+        "seconds": JSON,
+    },
+)
+
+
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(body=BODY)
+def test_no_body_breaks_the_server(tmp_path_factory: pytest.TempPathFactory, body: Any):
+    tab = _shared_panel(tmp_path_factory)
+    answer = tab.put("/api/tasks/1", json=body)
+    assert answer.status_code in (200, 409, 422), answer.text
+    shown = tab.get("/api/tasks/1")
+    assert shown.status_code == 200
+    if answer.status_code == 200:
+        assert shown.json()["ranks"] == body["ranks"]
+
+
+_shared: list[Any] = []
+
+
+def _shared_panel(factory: pytest.TempPathFactory) -> Any:
+    """One server for all examples of the test above, ended by the fixture below."""
+    if not _shared:
+        study = write_study(factory.mktemp("fuzz") / "study", small_design())
+        context = serving(study)
+        panel = Panel(study, context.__enter__(), None)
+        _shared.extend([panel.sign_in(), panel, context])
+    return _shared[0]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _end_shared() -> Any:
+    yield
+    if _shared:
+        _shared[1].close()
+        _shared[2].__exit__(None, None, None)
+        _shared.clear()
+
+
+def test_signing_out(panel: Panel):
+    tab = panel.sign_in()
+    session = dict(tab.cookies)
+    assert tab.post("/api/sign-out").status_code == 204
+    assert not tab.cookies
+    stranger = panel.stranger()
+    stranger.cookies.update(session)
+    assert stranger.get("/api/study").status_code == 401
+    assert panel.again(tab.token).get("/api/study").status_code == 200
+
+
+@pytest.mark.parametrize("body", [{}, {"token": 5}, {"token": "a", "more": 1}, [], None])
+def test_a_sign_in_that_is_none(panel: Panel, body: Any):
+    headers = {"content-type": "application/json"}
+    answer = panel.stranger().post("/api/sign-in", json=body, headers=headers)
+    assert answer.status_code == 422
+
+
+def test_a_restart_signs_nobody_out(study: Study):
+    with serving(study) as url:
+        panel = Panel(study, url, None)
+        tab = panel.sign_in()
+        tab.save(1, 0)
+        cookies = dict(tab.cookies)
+        panel.close()
+    with serving(study) as url, httpx.Client(base_url=url, cookies=cookies) as client:
+        assert client.get("/api/tasks/1").json()["version"] == 1
+
+
+# The administrator
+
+
+def test_what_the_administrator_sees(panel: Panel):
+    admin, tab = panel.sign_in("admin"), panel.sign_in()
+    fresh = admin.get("/api/admin").json()
+    assert [one["name"] for one in fresh["annotators"]] == ["annotator-1", "annotator-2"]
+    assert [one["invited"] for one in fresh["annotators"]] == [True, False]
+    assert fresh["annotators"][0]["medianSeconds"] is None
+    assert fresh["annotators"][0]["lastSaved"] is None
+    assert set(fresh["agreement"]) == {"ea", "cp", "vq"}
+    for one in fresh["agreement"].values():
+        assert one["spearman"] is None and one["reason"]
+
+    annotator = panel.study.design.annotator("annotator-1")
+    assert annotator is not None
+    letters = {name: letter for letter, name in zip("ABC", annotator.tasks[4].order, strict=True)}
+    ruined = letters.pop("(ruined)")
+    attentive = {key: [sorted(letters.values()), [ruined]] for key in ("ea", "cp", "vq")}
+    for place, seconds in ((0, 100.0), (1, 4.0), (2, 8.0)):
+        tab.save(place, 0, state="done", seconds=seconds)
+    tab.save(4, 0, state="done", ranks=attentive, seconds=6.0)
+    tab.save(3, 0, state="skipped", reason="two <i>moles</i>", seconds=1.0)
+    last = tab.save(5, 0)
+    told = admin.get("/api/admin").json()
+    me = told["annotators"][0]
+    assert me == {
+        "name": "annotator-1",
+        "invited": True,
+        "revoked": False,
+        "tasks": 6,
+        "done": 4,
+        "skipped": 1,
+        "draft": 1,
+        "lastSaved": last.json()["savedAt"],
+        "medianSeconds": 6.0,
+        "controls": {"passed": 1, "failed": 0, "open": 0},
+        "repeats": {"done": 0, "of": 1},
+    }
+    assert told["skips"] == [
+        {"annotator": "annotator-1", "place": 3, "case": "case-3", "reason": "two <i>moles</i>"}
+    ]
+    careless = {key: [[ruined], sorted(letters.values())] for key in ("ea", "cp", "vq")}
+    tab.save(4, 1, state="done", ranks=careless)
+    controls = admin.get("/api/admin").json()["annotators"][0]["controls"]
+    assert controls == {"passed": 0, "failed": 1, "open": 0}
+    admin.post("/api/admin/people/annotator-1/revoke")
+    me = admin.get("/api/admin").json()["annotators"][0]
+    assert (me["invited"], me["revoked"]) == (False, True)
+    assert admin.get("/api/admin").json()["csrf"] == admin.headers["x-medebench-token"]
+
+
+def test_agreement_so_far(panel: Panel):
+    """Two people who say the same agree perfectly, and the opposite perfectly not."""
+    admin = panel.sign_in("admin")
+    for name in ("annotator-1", "annotator-2"):
+        tab, annotator = panel.sign_in(name), panel.study.design.annotator(name)
+        assert annotator is not None
+        for place in (1, 2, 3):
+            by_name = sorted(zip(annotator.tasks[place].order, "ABC", strict=True))
+            order = [[letter] for _, letter in by_name]
+            other = order if name == "annotator-1" else order[::-1]
+            ranks = {"ea": order, "cp": other, "vq": [["A", "B", "C"]]}
+            assert tab.save(place, 0, state="done", ranks=ranks).status_code == 200
+    found = admin.get("/api/admin").json()["agreement"]
+    if found["ea"]["reason"] == "not computed":
+        pytest.skip("agreement is not there yet")
+    for key, expected in (("ea", 1.0), ("cp", -1.0)):
+        assert found[key]["spearman"] == pytest.approx(expected)
+        assert found[key]["kendall"] == pytest.approx(expected)
+        assert found[key]["cases"] == 3 and found[key]["reason"] == ""
+    assert found["ea"]["alpha"] == pytest.approx(1.0)
+    assert found["vq"]["spearman"] is None and found["vq"]["reason"]
+
+
+def test_only_annotators_of_the_study_are_invited(panel: Panel):
+    admin = panel.sign_in("admin")
+    for name in ("admin", "nobody", "annotator-1%2F..", "%00"):
+        for what in ("invite", "revoke"):
+            assert admin.post(f"/api/admin/people/{name}/{what}").status_code == 404
+    assert admin.get("/api/admin").status_code == 200
+
+
+def test_links_carry_the_origin_that_people_see(study: Study):
+    with serving(study, origin="https://study.example.org/") as url:
+        with open_store(study) as store:
+            token = store.invite("admin")
+        headers = {"host": "study.example.org", "origin": "https://study.example.org"}
+        with httpx.Client(base_url=url, headers=headers) as admin:
+            signed = admin.post("/api/sign-in", json={"token": token})
+            cookie = signed.headers["set-cookie"].partition(";")[0]
+            admin.headers["cookie"] = cookie
+            admin.headers["x-medebench-token"] = admin.get("/api/admin").json()["csrf"]
+            link = admin.post("/api/admin/people/annotator-1/invite", json={}).json()["link"]
+    assert link.startswith("https://study.example.org/join#")
+
+
+# The server as a program
+
+
+def test_the_address_is_told_and_a_free_port_is_taken(start: Callable[..., Process], study: Study):
+    server = start(study.path)
+    assert server.url.startswith("http://127.0.0.1:") and not server.url.endswith(":0")
+    assert httpx.get(f"{server.url}/join").status_code == 200
+
+
+def test_a_port_in_use_is_told_in_one_line(study: Study):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(InputError, match=f"port {port}.*--port") as caught:
+            serve(study, port=port)
+    assert "\n" not in str(caught.value)
+    for host, port in (("256.1.1.1", 0), ("127.0.0.1", 70_000), ("127.0.0.1", -1)):
+        with pytest.raises(InputError, match="cannot listen on"):
+            serve(study, host=host, port=port)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_cleanly_and_finishes_saves(
+    study: Study, start: Callable[..., Process], number: signal.Signals
+):
+    server = start(study.path)
+    panel = Panel(study, server.url, None)
+    tab = panel.again(server.told["tokens"]["annotator-1"])
+    tab.save(1, 0)
+    begin = time.perf_counter()
+    server.process.send_signal(number)
+    _, errors = server.process.communicate(timeout=20)
+    assert server.process.returncode == 0
+    assert errors == ""
+    assert time.perf_counter() - begin < 10
+    panel.close()
+    with open_store(study) as store:
+        assert store.count() == 1
+
+
+def test_the_log_holds_no_secrets(study: Study, start: Callable[..., Process]):
+    server = start(study.path)
+    panel = Panel(study, server.url, None)
+    tab = panel.again(server.told["tokens"]["annotator-1"])
+    tab.save(1, 0)
+    panel.stranger().get(f"/join?token={tab.token}")
+    panel.stranger().get("/nothing")
+    (study.pictures / study.design.cases[1].previous).unlink()
+    assert tab.get("/pictures/1/previous.png").status_code == 404
+    secrets = [tab.token, *tab.cookies.values(), tab.headers["x-medebench-token"]]
+    panel.close()
+    server.process.send_signal(signal.SIGTERM)
+    _, errors = server.process.communicate(timeout=20)
+    assert "p1.png" in errors
+    for secret in secrets:
+        assert secret not in errors
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ("https://study.example.org", "https://study.example.org"),
+        ("https://Study.Example.org/", "https://study.example.org"),
+        ("https://a.org:443", "https://a.org"),
+        ("http://a.org:8080", "http://a.org:8080"),
+        ("http://[::1]:80", "http://[::1]"),
+    ],
+)
+def test_origins(given: str, read: str):
+    assert read_origin(given) == read
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["study.example.org", "ftp://a.org", "https://", "https://a.org/path", "https://me@a.org",
+     "https://a.org:port", "https://a.org?x", ""],
+)  # fmt: skip
+def test_origins_that_are_none(given: str):
+    with pytest.raises(InputError, match="--origin"):
+        read_origin(given)
+
+
+def test_missing_packages_are_told_in_one_line(tmp_path: Path):
+    code = (
+        "import importlib.util as util\n"
+        "real = util.find_spec\n"
+        "util.find_spec = lambda name, *more: None if name == 'fastapi' else real(name, *more)\n"
+        "from medebench.errors import NotReadyError\n"
+        "try:\n"
+        "    import medebench.study.server.store\n"
+        "except NotReadyError as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    line = "a study's server and database need fastapi: pip install 'medebench[web]'\n"
+    assert done.stdout == line

@@ -1,0 +1,317 @@
+"""The answer in words says what the numbers say, and no more."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medebench.analysis.agreement import agreement
+from medebench.analysis.bootstrap import Interval
+from medebench.analysis.ordering import Ordering, order_models
+from medebench.analysis.ranked import Estimate, Ranked, midranks
+from medebench.analysis.worth import Worths, metric_worths
+from medebench.report.facts import describe
+from medebench.report.published import published_table, published_worth
+from medebench.study.results.model import DimensionResults, StudyResults
+from medebench.study.results.published import between_people, printed
+from medebench.study.results.texts import number, p_words, percent
+from medebench.study.results.verdict import FEW_SOURCES, grade, race
+from medebench.study.results.words import answers, attention, overview, parts
+from tests.study.made_up import (
+    NOTHING,
+    about,
+    hostile,
+    made_agreement,
+    made_ordering,
+    made_up,
+    made_worths,
+)
+
+MODELS = ("first", "second", "third", "identity")
+CHANCES = (0.8, 0.6, 0.4, 0.2)
+
+
+def say(about_what: str, results: StudyResults, **changes: object) -> str:
+    dimension = replace(results.dimensions[0], **changes)  # type: ignore[arg-type]
+    return " ".join(parts(dimension, results)[about_what])
+
+
+def usual(**changes: object) -> StudyResults:
+    return made_up(models=MODELS, dimensions=("ea",), **changes)  # type: ignore[arg-type]
+
+
+def test_a_sure_lead_is_called_sure() -> None:
+    text = say("Models", usual(), ordering=made_ordering(MODELS, CHANCES))
+    assert "People put first first" in text
+    assert "80 % of pairs (75 to 85 %)" in text
+    assert "That is sure" in text and "ahead of second by 0.80 in log strength" in text
+
+
+def test_a_lead_that_is_not_significant_is_not_sure_and_says_against_whom() -> None:
+    text = say("Models", usual(), ordering=made_ordering(MODELS, CHANCES, sure=False))
+    assert "That is not sure: it cannot be told apart from second and third" in text
+    assert "identity" not in text  # a control is nothing to be ahead of
+
+
+def test_significance_without_an_interval_above_zero_is_not_enough() -> None:
+    order = made_ordering(MODELS, CHANCES)
+    differences = {
+        pair: (replace(gap, interval=Interval(-0.1, 2.0)), 0.01)
+        for pair, (gap, _) in order.differences.items()
+    }
+    text = say("Models", usual(), ordering=replace(order, differences=differences))
+    assert "not sure" in text
+
+
+def test_a_lead_nobody_ever_contradicted_is_sure_without_a_made_up_number() -> None:
+    order = made_ordering(MODELS, CHANCES)
+    differences = {
+        pair: (replace(gap, interval=None), 0.01) for pair, (gap, _) in order.differences.items()
+    }
+    text = say("Models", usual(), ordering=replace(order, differences=differences))
+    assert "That is sure: it is ahead of second (p 0.010)" in text
+    assert "log strength" not in text
+
+
+def test_a_control_above_all_models_does_not_win_but_is_told() -> None:
+    order = made_ordering(MODELS, (0.6, 0.5, 0.4, 0.9))
+    text = say("Models", usual(), ordering=order)
+    assert "People put first first" in text
+    assert "The control identity is above every model." in text
+
+
+def test_only_controls_and_no_order() -> None:
+    only = made_up(models=("identity", "blur"), controls=("identity", "blur"), dimensions=("ea",))
+    assert "no model to put first" in say("Models", only)
+    nothing = Ordering((), None, {}, "never compared with each other: a | b")
+    text = say("Models", usual(), ordering=nothing)
+    assert "cannot be put in order (never compared with each other: a | b)" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(0.85, "agree closely"), (0.7, "fairly well"), (0.5, "loosely"), (0.2, "hardly agree")],
+)
+def test_agreement_is_graded(value: float, words: str) -> None:
+    people = ("ann", "bob")
+    text = say("Agreement", usual(), agreement=made_agreement(people, value))
+    assert words in text and number(value) in text
+    assert ("too little for the question" in text) == (value < 0.4)
+
+
+def test_where_people_disagree_no_metric_is_recommended() -> None:
+    low = usual(agree=0.3)
+    text = say("Metrics", low, worths=made_worths({"ssim": 0.9, "psnr": 0.2}))
+    assert "Highest of the metrics is `ssim`" in text
+    assert "stands in" not in text and "follows" not in text
+
+
+def test_the_published_agreement_is_told_only_beside_a_study_like_it() -> None:
+    seven = tuple(f"m{i}" for i in range(len(published_table().models)))
+    like = made_up(models=seven, controls=())
+    assert between_people(like, "ea") == published_worth().between_people
+    assert "another study" in " ".join(answers(like.dimensions[0], like))
+    other = made_up(models=seven, controls=(), dimensions=("beauty",))
+    few = made_up(models=seven[:3], controls=())
+    for one in (other, few):
+        assert "0.91" not in " ".join(answers(one.dimensions[0], one))
+
+
+def test_one_annotator() -> None:
+    alone = usual(people=("ann",))
+    text = " ".join(answers(alone.dimensions[0], alone))
+    assert "Only one person ranked" in text
+    assert "The one annotator puts first first" in text
+    assert "stands in" not in text
+
+
+def test_stands_in_for_people() -> None:
+    worths = made_worths({"ssim": 0.79, "lpips_alex": 0.6}, ceiling=about(0.84))
+    text = say("Metrics", usual(), worths=worths)
+    assert "`ssim` stands in for people: rho 0.79 (0.72 to 0.86, 52 cases)" in text
+    assert "first in 96 % of resamples" in text
+    assert "clearly ahead of the next (`lpips_alex`, 0.19 behind, p 0.003)" in text
+    assert "predicts the others at 0.84" in text and "nearly as well as one more person" in text
+
+
+def test_follows_but_does_not_replace_people() -> None:
+    text = say("Metrics", usual(), worths=made_worths({"ssim": 0.6}, ceiling=about(0.9)))
+    assert "`ssim` follows people" in text and "it does not replace people" in text
+    assert "only metric" in text
+
+
+def test_several_that_cannot_be_told_apart_are_named() -> None:
+    text = say("Metrics", usual(), worths=made_worths({"ssim": 0.7, "psnr": 0.68, "cp": 0.66}))
+    assert "cannot be told apart from 2 others: `psnr` and `cp`" in text
+    assert "clearly" not in text
+
+
+def test_no_metric_follows_people() -> None:
+    worths = made_worths({"ssim": 0.05, "psnr": -0.4}, half=0.1)
+    text = say("Metrics", usual(), worths=worths)
+    assert "No metric can be said to follow people here" in text
+    assert "`psnr` ranks the models against people" in text
+
+
+def test_weakly() -> None:
+    text = say("Metrics", usual(), worths=made_worths({"ssim": 0.25}))
+    assert "follows people only weakly" in text
+
+
+def test_too_few_pictures() -> None:
+    few = usual(sources=FEW_SOURCES - 1)
+    text = " ".join(answers(few.dimensions[0], few))
+    assert f"cannot be said from {FEW_SOURCES - 1} source pictures" in text
+    assert "stands in" not in text and "That is sure" not in text
+
+
+def test_a_metric_with_few_cases_does_not_lead() -> None:
+    worths = made_worths({"ssim": 0.6, "psnr": 0.5})
+    sparse = replace(
+        worths.metrics[1], metric="rare", rho=about(0.95, n=4), best=None, behind=None, p=None
+    )
+    found = Worths((*worths.metrics, sparse), worths.ceiling)
+    text = say("Metrics", usual(), worths=found)
+    assert "`ssim` follows people" in text
+    assert (
+        "too few of the cases to take part: `rare` (rho 0.95 (0.88 to 1.00, 4 of 52 cases))" in text
+    )
+
+
+def test_no_metric_at_all() -> None:
+    nothing = made_worths({"ssim": None, "psnr": None}, ceiling=NOTHING)
+    assert "No metric could be compared with people" in say("Metrics", usual(), worths=nothing)
+    assert "No run was given" in say("Metrics", usual(with_runs=False))
+
+
+def test_the_offline_judge_is_said_to_be_a_stand_in() -> None:
+    text = say("Metrics", usual(), worths=made_worths({"ea_offline": 0.7, "ssim": 0.3}))
+    assert "`ea_offline` comes from the offline stand-in for a judge" in text
+    other = say("Metrics", usual(), worths=made_worths({"ssim": 0.7, "ea_offline": 0.3}))
+    assert "stand-in" not in other
+
+
+def test_controls_make_it_easier() -> None:
+    worths = made_worths({"ssim": 0.79})
+    assert "1 of the 4 ranked is a control" in say("Metrics", usual(), worths=worths)
+    assert "control" not in say("Metrics", usual(controls=()), worths=worths)
+
+
+def test_attention() -> None:
+    results = usual()
+    [ann, bob] = results.annotators
+    assert attention(results) == []
+    asleep = replace(ann, controls_passed=4, controls_failed=3)
+    fickle = replace(bob, consistency={"ea": about(0.2, n=6, of=6)}, seconds=3.0)
+    [first, second] = attention(replace(results, annotators=(asleep, fickle)))
+    assert "ann failed 3 of 7 controls" in first
+    assert "mean rho with oneself ea 0.20" in second and "took 3 s a case" in second
+
+
+def test_overview_names_who_and_what() -> None:
+    assert overview(made_up()) == (
+        "2 people ranked the outputs of 5 models and 1 control run without knowing whose they "
+        "were in 52 cases (48 source pictures), each by more than one."
+    )
+    assert "without knowing" not in overview(made_up(origin="table"))
+
+
+def test_names_cannot_break_out_of_their_marks() -> None:
+    results = hostile()
+    for dimension in results.dimensions:
+        for text in answers(dimension, results):
+            assert text.count("`") % 2 == 0
+            assert "\n" not in text
+
+
+def test_published_rows_belong_to_their_metric() -> None:
+    rho = published_worth().rho
+    details = {"ea_openai:gpt-4o": {"judge": "openai:gpt-4o"}, "ea_offline": {"judge": "offline"}}
+    names = ["ssim", "cp", "cp_published", "lpips_alex", "lpips_alex_published"]
+    names += ["isim_clip-vit-l14", "isim_biomedclip", "ea_openai:gpt-4o", "vq_openai:gpt-4o+prompt"]
+    scores = {one.name: one for one in describe([*names, "ea_offline", "change_inside"], details)}
+
+    def of(name: str, dimension: str = "cp") -> tuple[float, bool] | None:
+        found = printed(scores[name], dimension)
+        return None if found is None else (found.rho, found.exact)
+
+    assert of("ssim") == (rho["SSIM"]["CP"], True)
+    assert of("cp_published") == (rho["masked SSIM"]["CP"], True)
+    assert of("cp") == (rho["masked SSIM"]["CP"], False)
+    assert of("lpips_alex") == (rho["LPIPS"]["CP"], False)
+    assert of("lpips_alex_published", "vq") == (rho["LPIPS"]["VQ"], True)
+    assert of("isim_clip-vit-l14", "ea") == (rho["ISim"]["EA"], True)
+    assert of("isim_biomedclip", "ea") == (rho["ISim"]["EA"], False)
+    assert of("ea_openai:gpt-4o", "ea") == (rho["judge accuracy_description"]["EA"], False)
+    assert of("vq_openai:gpt-4o+prompt", "vq") == (rho["judge quality_prompt"]["VQ"], False)
+    assert of("ea_offline") is None and of("change_inside") is None
+    assert of("ssim", "beauty") is None and printed(None, "ea") is None
+
+
+@given(st.floats(-1, 1), st.floats(0, 1), st.floats(-1, 1), st.integers(2, 100))
+def test_grades_only_rise_with_the_low_end(
+    value: float, half: float, ceiling: float, sources: int
+) -> None:
+    order = ["unknown", "does not follow", "follows weakly", "follows", "stands in"]
+    wide = Estimate(value, Interval(value - half, value + half), 52, 52)
+    narrow = replace(wide, interval=Interval(value - half / 2, value + half / 2))
+    top = Estimate(ceiling, None, 52, 52)
+    first, second = (order.index(grade(one, top, sources)) for one in (wide, narrow))
+    assert first <= second
+    assert grade(replace(wide, interval=None), top, sources) == "unknown"
+    assert grade(wide, NOTHING, sources) != "stands in"
+
+
+@given(st.floats(0, 1))
+def test_percent_never_rounds_to_certainty(share: float) -> None:
+    assert (percent(share) == "100 %") == (share == 1)
+    assert (percent(share) == "0 %") == (share == 0)
+
+
+@given(st.floats(allow_nan=True, allow_infinity=True))
+def test_only_finite_numbers_are_printed(value: float) -> None:
+    if np.isfinite(value):
+        assert not number(value).startswith("-") and number(value) != "−0.00"
+    else:
+        with pytest.raises(ValueError, match="not a result"):
+            number(value)
+        with pytest.raises(ValueError, match="not a result"):
+            p_words(value)
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from([0.05, 3.0]))
+def test_words_from_real_statistics(seed: int, noise: float) -> None:
+    """Quality is known: with little noise the order and the metric are found, else not claimed."""
+    rng = np.random.default_rng(seed)
+    cases, models = 30, ("a", "b", "c", "d", "e")
+    quality = np.linspace(1, 0, 5) + 0.02 * rng.standard_normal((cases, 5))
+    seen = quality + noise * rng.standard_normal((2, cases, 5))
+    names = tuple(f"c{i}" for i in range(cases))
+    ranked = Ranked(("ann", "bob"), names, models, names, midranks(-seen))
+    metrics = {"good": quality, "random": rng.standard_normal((cases, 5))}
+    dimension = DimensionResults(
+        "ea",
+        agreement(ranked),
+        order_models(ranked, resamples=200),
+        metric_worths(ranked, metrics, resamples=200),
+    )
+    results = replace(
+        made_up(models=models, controls=(), metrics=tuple(metrics)),
+        dimensions=(dimension,),
+        sources=cases,
+    )
+    text = " ".join(answers(dimension, results))
+    if noise < 1:
+        assert "People put a first" in text and "That is sure" in text
+        assert "`good` stands in for people" in text
+        assert "clearly ahead of the next (`random`" in text
+    else:
+        assert "hardly agree" in text and "stands in" not in text
+    assert dimension.worths is not None
+    found = race(dimension.worths)
+    assert found is not None and found.first is dimension.worths.metrics[0]
