@@ -121,6 +121,16 @@ def panel(study: Study) -> Iterator[Panel]:
         made.close()
 
 
+@pytest.fixture(scope="module")
+def shared_panel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Panel]:
+    """One for all tests of a file that leave nothing behind, or do not mind what others left."""
+    study = write_study(tmp_path_factory.mktemp("shared") / "study", small_design())
+    with serving(study) as url:
+        made = Panel(study, url, None)
+        yield made
+        made.close()
+
+
 class Process:
     """The real server in a process of its own, with tokens for everybody."""
 

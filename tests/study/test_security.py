@@ -213,28 +213,28 @@ def test_an_annotator_sees_only_their_own_answers(panel: Panel):
     assert not [path for _, path in routes(panel.study) if "{" in path.replace("{name}", "")]
 
 
-def test_pictures_are_those_of_ones_own_tasks(panel: Panel):
-    design = panel.study.design
+def test_pictures_are_those_of_ones_own_tasks(shared_panel: Panel):
+    design = shared_panel.study.design
     for name in ("annotator-1", "annotator-2"):
-        tab = panel.sign_in(name)
+        tab = shared_panel.sign_in(name)
         annotator = design.annotator(name)
         assert annotator is not None
         for place, task in enumerate(annotator.tasks):
             for letter, key in zip("ABC", task.order, strict=True):
-                file = panel.study.pictures / design.cases[task.case].outputs[key].picture
+                file = shared_panel.study.pictures / design.cases[task.case].outputs[key].picture
                 answer = tab.get(f"/pictures/{place}/{letter}.png")
                 assert answer.content == file.read_bytes()
                 assert answer.headers["content-type"] == "image/png"
 
 
-def test_the_same_device_shows_the_next_person_their_own_pictures(panel: Panel):
+def test_the_same_device_shows_the_next_person_their_own_pictures(shared_panel: Panel):
     """An order is shuffled for each person: a picture from a cache would be the wrong one."""
-    first = panel.sign_in().get("/pictures/1/A.png")
+    first = shared_panel.sign_in().get("/pictures/1/A.png")
     assert first.headers["cache-control"] == "private, no-cache"
     tag = {"if-none-match": first.headers["etag"]}
-    second = panel.sign_in("annotator-2").get("/pictures/1/A.png", headers=tag)
+    second = shared_panel.sign_in("annotator-2").get("/pictures/1/A.png", headers=tag)
     assert second.status_code == 200 and second.headers["etag"] != first.headers["etag"]
-    tab = panel.sign_in()
+    tab = shared_panel.sign_in()
     again = tab.get("/pictures/1/A.png", headers=tag)
     assert again.status_code == 304 and again.content == b""
     # Places 1 and 5 show the same case: tags must not give that away.
@@ -265,17 +265,17 @@ def test_nobody_else_sees_the_administrators_pages(panel: Panel):
         assert store.has_invitation("annotator-1") and store.who(tab.cookies.popitem()[1])
 
 
-def test_strangers_see_nothing(panel: Panel):
-    stranger = panel.stranger()
+def test_strangers_see_nothing(shared_panel: Panel):
+    stranger = shared_panel.stranger()
     headers = {"content-type": "application/json"}
     open_to_all = {"/", "/join", "/admin", "/static/annotator-2", "/api/sign-in", "/api/sign-out"}
-    for method, path in routes(panel.study):
+    for method, path in routes(shared_panel.study):
         if path not in open_to_all:
             assert stranger.request(method, path, headers=headers).status_code == 401, path
 
 
-def test_the_administrator_does_not_annotate(panel: Panel):
-    admin = panel.sign_in("admin")
+def test_the_administrator_does_not_annotate(shared_panel: Panel):
+    admin = shared_panel.sign_in("admin")
     for path in ("/api/study", "/api/tasks/1", "/pictures/1/A.png"):
         assert admin.get(path).status_code == 403
     assert admin.save(1, 0).status_code == 403
@@ -330,9 +330,10 @@ def forged(panel: Panel) -> list[tuple[str, str]]:
     ids=lambda one: "-".join(f"{name}={value}" for name, value in one.items()),
 )
 def test_every_request_that_changes_something_is_protected_against_forgery(
-    panel: Panel, forgery: dict[str, str | None]
+    shared_panel: Panel, forgery: dict[str, str | None]
 ):
     """All routes of the application are tried: one that is added later cannot be forgotten."""
+    panel = shared_panel
     tab, admin = panel.sign_in(), panel.sign_in("admin")
     tried = forged(panel)
     assert len(tried) >= 7
@@ -351,7 +352,7 @@ def test_every_request_that_changes_something_is_protected_against_forgery(
         assert "set-cookie" not in answer.headers
     # Nothing has happened.
     assert tab.get("/api/study").json()["closed"] is False
-    assert tab.save(1, 0).status_code == 200
+    assert tab.save(1, tab.get("/api/tasks/1").json()["version"]).status_code == 200
 
 
 def test_a_page_cannot_use_the_forgery_token_of_another_session(panel: Panel):
@@ -420,9 +421,9 @@ def test_html_in_instructions_is_handed_over_as_data(tmp_path: Path):
         panel.close()
 
 
-def test_what_was_sent_is_not_sent_back_as_a_page(panel: Panel):
+def test_what_was_sent_is_not_sent_back_as_a_page(shared_panel: Panel):
     for path in ("/<script>alert(1)</script>", "/static/<b>", "/api/tasks/<b>", "/join?<b>"):
-        answer = panel.sign_in().get(path)
+        answer = shared_panel.sign_in().get(path)
         assert "<b>" not in answer.text and "alert" not in answer.text
 
 
@@ -460,8 +461,8 @@ OUTSIDE = [
 
 
 @pytest.mark.parametrize("path", OUTSIDE, ids=lambda path: path[:40])
-def test_image_paths_cannot_leave_the_study(panel: Panel, path: str):
-    answer = send_raw(panel, path)
+def test_image_paths_cannot_leave_the_study(shared_panel: Panel, path: str):
+    answer = send_raw(shared_panel, path)
     status = int(answer.split(b" ", 2)[1])
     assert status == 404, answer
     for inside in (b"root:", b"fingerprint", b"secret-alpha", b"def ", b"\x89PNG"):
@@ -571,8 +572,8 @@ def check_headers(answer: httpx.Response) -> None:
         assert answer.headers["cache-control"] == "no-store"
 
 
-def test_pages_hold_no_script_or_style_of_their_own(panel: Panel):
-    for person in (panel.stranger(), panel.sign_in(), panel.sign_in("admin")):
+def test_pages_hold_no_script_or_style_of_their_own(shared_panel: Panel):
+    for person in (shared_panel.stranger(), shared_panel.sign_in(), shared_panel.sign_in("admin")):
         for path in ("/", "/join", "/admin"):
             answer = person.get(path, follow_redirects=True)
             assert answer.headers["content-type"] == "text/html; charset=utf-8"
@@ -614,9 +615,9 @@ def test_a_database_that_is_gone_is_told_without_its_whereabouts(
     assert "answers.sqlite" in caplog.text and tab.token not in caplog.text
 
 
-def test_no_page_describes_the_interface(panel: Panel):
+def test_no_page_describes_the_interface(shared_panel: Panel):
     for path in ("/docs", "/redoc", "/openapi.json"):
-        assert panel.sign_in("admin").get(path).status_code == 404
+        assert shared_panel.sign_in("admin").get(path).status_code == 404
 
 
 # Names under which the server answers (a foreign page may point its own name at this machine).

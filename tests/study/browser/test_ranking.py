@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import medebench as mb
+from medebench.cli import app
 from medebench.study.design import LETTERS, RUINED, Study, Task
 from medebench.study.making import new_study
 from tests.study.browser.person import (
@@ -75,6 +78,33 @@ def test_two_people_rank_a_study_from_the_invitation_to_the_last_case(
             assert found[place].state == "done"
             assert found[place].ranks == wanted(task), (name, place)
             assert 0 < found[place].seconds < 120
+    _results_are_the_known_ranks(phantoms)
+
+
+def _results_are_the_known_ranks(study: Study) -> None:
+    """What the `results` command says of them."""
+    done = CliRunner().invoke(app, ["study", "results", str(study.path)])
+    assert done.exit_code == 0, done.output
+    rows = pl.read_csv(study.path / "results" / "standings.csv")
+    ranks = {
+        (key, name): rank
+        for key, name, rank in rows.select("dimension", "model", "mean_rank").iter_rows()
+    }
+    assert ranks == {
+        ("ea", "noise"): 1.0,
+        ("ea", "blur"): 2.0,
+        ("ea", "identity"): 3.0,
+        ("cp", "identity"): 1.0,
+        ("cp", "blur"): 2.0,
+        ("cp", "noise"): 3.0,
+        ("vq", "identity"): 1.0,
+        ("vq", "blur"): 2.5,
+        ("vq", "noise"): 2.5,
+    }
+    agreed = pl.read_csv(study.path / "results" / "agreement.csv")
+    assert set(agreed.filter(pl.col("measure") == "spearman")["value"].drop_nulls()) == {1.0}
+    people = pl.read_csv(study.path / "results" / "annotators.csv")
+    assert people["controls_failed"].to_list() == [0, 0]
 
 
 def by_mouse(person: Person, study: Study) -> int:

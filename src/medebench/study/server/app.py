@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -13,19 +14,32 @@ from starlette.exceptions import HTTPException
 
 from medebench.study.design import Study
 from medebench.study.server import admin, annotating, pages, signing
+from medebench.study.server.checking import check_study
 from medebench.study.server.overview import Overview
-from medebench.study.server.pictures import check_pictures
 from medebench.study.server.security import Guard
 from medebench.study.server.service import Service, cookie_name
 from medebench.study.server.store import Store
 from medebench.study.server.writer import Writer
+
+if TYPE_CHECKING:
+    from fastapi.telemetry import TelemetryConfig
+
+#: Newer versions of FastAPI tell others what happens here if the environment asks for it.
+_NOTHING_LEAVES: TelemetryConfig = {
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+    "operation_spans": False,
+    "auto_configure": False,
+}
 
 
 def create_app(
     study: Study, store: Store, *, bound: str = "127.0.0.1", origin: str | None = None
 ) -> FastAPI:
     """`bound` is the address that the server listens on; `origin` what people see of a proxy."""
-    check_pictures(study)
+    check_study(study)
+    pages.load()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -37,7 +51,13 @@ def create_app(
             await run_in_threadpool(writer.close)
 
     # No pages that describe the interface: they would need a weaker policy, and nobody asks.
-    app = FastAPI(lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
+    app = FastAPI(
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        telemetry=_NOTHING_LEAVES,
+    )
     app.add_middleware(Guard, cookie=cookie_name(study), bound=bound, origin=origin)
     app.add_exception_handler(HTTPException, _plain)
     app.add_exception_handler(RequestValidationError, _invalid)

@@ -7,10 +7,10 @@ from collections import Counter
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from medebench.errors import MedebenchError
 from medebench.study.design import Annotator, Study
 from medebench.study.server.answers import Answer
 from medebench.study.server.people import Person
+from medebench.study.server.security import log
 from medebench.study.server.store import Store
 from medebench.study.server.wording import dimensions
 
@@ -119,17 +119,12 @@ def _agreement(study: Study, answers: list[Answer]) -> dict[str, Any]:
     try:
         ranked = ranked_by_dimension(study.design, answers)
         found = {key: agreement(one, resamples=0) for key, one in ranked.items()}
-    except (MedebenchError, NotImplementedError) as error:
-        return {
-            key: {
-                "spearman": None,
-                "kendall": None,
-                "alpha": None,
-                "cases": 0,
-                "reason": str(error) or "not computed",
-            }
-            for key in study.design.dimensions
-        }
+    except Exception:
+        # Whatever is wrong with a number, the study must still be possible to watch and to close.
+        log.exception("agreement could not be computed")
+        nothing = dict.fromkeys(("spearman", "kendall", "alpha"))
+        reason = "could not be computed; the server's log says why"
+        return {key: nothing | {"cases": 0, "reason": reason} for key in study.design.dimensions}
     return {
         key: {
             "spearman": one.spearman.value,

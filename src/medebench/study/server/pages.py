@@ -34,6 +34,13 @@ def page(name: str) -> bytes:
     return files(__package__).joinpath("templates", f"{name}.html").read_bytes()
 
 
+def load() -> None:
+    """Read everything now: an incomplete package is noticed before anybody comes."""
+    static_files()
+    for name in ("welcome", "join", "panel", "admin"):
+        page(name)
+
+
 def _show(name: str, status: int = 200) -> Response:
     return Response(page(name), status, media_type="text/html")
 

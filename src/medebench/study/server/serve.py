@@ -37,6 +37,18 @@ def serve(
         server.run([listening])
 
 
+def warning(host: str, origin: str | None) -> str | None:
+    """What to tell whoever lets other machines in, if anything."""
+    if (origin or "").startswith("https:") or host in ("localhost", "::1"):
+        return None
+    if host.startswith("127."):
+        return None
+    return (
+        f"other machines can reach {host} without encryption: links and rankings can be read on "
+        "the way; put a proxy with https before it (docs/study.md)"
+    )
+
+
 @contextlib.contextmanager
 def serving(
     study: Study,
