@@ -1,7 +1,7 @@
-"""The pictures of the README: `python tools/pictures.py medebench-demo/report`, after `make demo`.
+"""The pictures of the docs: `python tools/pictures.py medebench-demo`, after `make demo`.
 
-The report is photographed in headless Chromium (scores above, a few rows of the gallery below); the
-contact sheet of phantoms is drawn.
+The report is photographed in headless Chromium (scores above, a few rows of the gallery below), and
+so is the panel of a study of the demo's runs; the contact sheet of phantoms is drawn.
 """
 
 from __future__ import annotations
@@ -9,14 +9,20 @@ from __future__ import annotations
 import io
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
 from selenium import webdriver
+from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 
 from medebench.cases.phantoms import contact_sheet
+from medebench.runs import open_run
+from medebench.study.making import new_study
+from medebench.study.server.serve import serving
+from medebench.study.server.store import open_store
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 WIDTH = 1280
@@ -57,9 +63,38 @@ def photograph(report: Path) -> Image.Image:
         driver.quit()
 
 
+def photograph_panel(runs: Path) -> Image.Image:
+    """The panel of a study, half ranked."""
+    with tempfile.TemporaryDirectory() as folder:
+        opened = [open_run(path) for path in sorted(runs.iterdir())]
+        study = new_study(opened, Path(folder) / "study", per_organ=1, title="Phantoms").study
+        with open_store(study) as store:
+            token = store.invite("annotator-1")
+        driver = browser()
+        try:
+            driver.set_window_size(1440, 900)
+            with serving(study) as url:
+                driver.get(f"{url}/join#{token}")
+                driver.implicitly_wait(5)
+                driver.find_element(By.ID, "begin").click()
+                driver.find_element(By.CSS_SELECTOR, "#pictures img")
+                driver.execute_async_script("setTimeout(arguments[0], 1500)")
+                keys = ActionChains(driver)
+                for key in "bdea=fc\ue007bae":
+                    keys.send_keys(key).pause(0.1)
+                keys.perform()
+                driver.execute_async_script("setTimeout(arguments[0], 1500)")
+                shot = driver.get_screenshot_as_png()
+        finally:
+            driver.quit()
+    return Image.open(io.BytesIO(shot)).convert("RGB")
+
+
 def main() -> None:
     IMAGES.mkdir(parents=True, exist_ok=True)
-    photograph(Path(sys.argv[1])).quantize(256).save(IMAGES / "report.png", optimize=True)
+    demo = Path(sys.argv[1])
+    photograph(demo / "report").quantize(256).save(IMAGES / "report.png", optimize=True)
+    photograph_panel(demo / "runs").quantize(256).save(IMAGES / "panel.png", optimize=True)
     sheet = Image.fromarray(np.asarray(contact_sheet(18, seed=0, cell=200, columns=3)))
     sheet.save(IMAGES / "phantoms.jpg", quality=85)
 

@@ -34,6 +34,9 @@ def new(
     dimensions: Annotated[str, typer.Option(help="What is ranked.")] = "ea,cp,vq",
     k: Annotated[int, typer.Option("-k", min=0, help="Which output of a case.")] = 0,
     seed: Annotated[int, typer.Option(help="Of the sample and of every order.")] = 0,
+    largest: Annotated[
+        int, typer.Option(min=64, max=8192, help="Longer side of the pictures shown, at most.")
+    ] = 1536,
     title: Annotated[str | None, typer.Option(help="What annotators see above the panel.")] = None,
     workers: Workers = None,
     as_json: Json = False,
@@ -61,6 +64,7 @@ def new(
             k=k,
             seed=seed,
             title=title,
+            largest=largest,
             workers=workers,
             progress=progress,
         )

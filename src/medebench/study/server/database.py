@@ -144,7 +144,7 @@ def _begin_sqlite(connection: Connection) -> None:
     # A transaction that reads and then writes must hold the lock from its beginning, else what it
     # has read may be old when it writes.
     write = connection.get_execution_options().get("medebench_write", False)
-    connection.exec_driver_sql("BEGIN" if write else "BEGIN")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
 
 def _prepare_postgresql(connection: Any, _record: Any) -> None:
