@@ -20,6 +20,7 @@ from features_bench import bench_features
 from lpips_bench import bench_lpips
 from PIL import Image
 from skimage.metrics import structural_similarity
+from study_bench import bench_study
 
 import medebench as mb
 from medebench.cases.image import read_picture
@@ -196,6 +197,7 @@ def main() -> None:
         bench_attention(BUILT_IN)
         bench_lpips()
         bench_features()
+        bench_study()
         if given.no_memory:
             return
         if Path("/proc/self/status").exists():

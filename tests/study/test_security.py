@@ -19,7 +19,7 @@ from medebench.study.design import Study, open_study
 from medebench.study.server.app import create_app
 from medebench.study.server.limits import FailureLimit
 from medebench.study.server.security import POLICY, SAFE_METHODS
-from medebench.study.server.serve import serve, serving
+from medebench.study.server.serve import serving
 from medebench.study.server.store import open_store
 from medebench.study.server.tokens import new_token
 from tests.study.conftest import RANKS, Panel, Process, loading
@@ -500,8 +500,9 @@ def test_a_design_with_a_path_for_a_picture_is_refused_at_the_start(study: Study
     design = study.design
     design.cases[1].outputs[MODELS[0]].picture = name
     (study.path / "study.json").write_text(design.model_dump_json())
-    with pytest.raises(InputError, match="not a plain file name") as caught:
-        serve(open_study(study.path), port=0)
+    tampered = open_study(study.path)
+    with pytest.raises(InputError, match="not a plain file name") as caught, serving(tampered):
+        pass
     assert "\n" not in str(caught.value)
 
 
@@ -511,11 +512,11 @@ def test_links_among_the_pictures_are_refused(study: Study, tmp_path: Path):
     picture = study.pictures / study.design.cases[1].previous
     kept = picture.read_bytes()
     picture.unlink()
-    with pytest.raises(InputError, match="cannot be read"):
-        serve(study, port=0)
+    with pytest.raises(InputError, match="cannot be read"), serving(study):
+        pass
     picture.symlink_to(secret)
-    with pytest.raises(InputError, match="is a link"):
-        serve(study, port=0)
+    with pytest.raises(InputError, match="is a link"), serving(study):
+        pass
     picture.unlink()
     picture.write_bytes(kept)
     # Also when it takes the place of a picture later.
@@ -530,8 +531,8 @@ def test_links_among_the_pictures_are_refused(study: Study, tmp_path: Path):
         panel.close()
     moved = study.pictures.rename(tmp_path / "elsewhere")
     study.pictures.symlink_to(moved)
-    with pytest.raises(InputError, match="is a link"):
-        serve(study, port=0)
+    with pytest.raises(InputError, match="is a link"), serving(study):
+        pass
 
 
 # A strict content security policy.
