@@ -123,11 +123,11 @@ def test_as_many_controls_and_repeats_as_wished_or_possible(given):
     own, pool, _, _, controls, repeats = given
     assigned = assign(*given)
     least, most = min(map(len, own)), max(map(len, own))
-    usual = max(2, round(0.05 * most))
+    usual = round(0.05 * most)
     possible = len(pool.sample) + len(pool.spare) - 1
-    assert assigned.controls == min(usual if controls is None else controls, possible)
+    assert assigned.controls == min(max(2, usual) if controls is None else controls, possible)
     if least + assigned.controls >= 2:
-        assert assigned.repeats == min(usual if repeats is None else repeats, least)
+        assert assigned.repeats == min(max(4, usual) if repeats is None else repeats, least)
     else:
         assert assigned.repeats == 0
 

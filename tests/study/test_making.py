@@ -54,10 +54,10 @@ def _names(case):
 
 def test_the_facts_for_the_command_line(made):
     assert made.organs == {"Skin": (4, 6), "Teeth": (4, 6)} and made.cases == made.shared == 8
-    assert made.controls == made.repeats == 2 and made.warnings == []
-    assert made.tasks == {"annotator-1": 13, "annotator-2": 13}
+    assert (made.controls, made.repeats) == (2, 4) and made.warnings == []
+    assert made.tasks == {"annotator-1": 15, "annotator-2": 15}
     design = made.study.design
-    assert [len(one.tasks) for one in design.annotators] == [13, 13]
+    assert [len(one.tasks) for one in design.annotators] == [15, 15]
     assert design.title == "A study" and design.dimensions == ["ea", "cp", "vq"]
     assert design.version == mb.__version__
     assert [(run.name, run.editor, run.control) for run in design.runs] == [
@@ -162,7 +162,11 @@ def test_warnings_say_what_the_study_cannot(runs, tmp_path):
     def warnings(name, **options):
         return new_study(runs, tmp_path / name, **options).warnings
 
-    assert warnings("few") == ["fewer than the 20 cases wished: Skin 6, Teeth 6"]
+    assert warnings("few") == [
+        "fewer than the 20 cases wished: Skin 6, Teeth 6",
+        "cases that count are also shown as control and trial, because no others are left; "
+        "with a smaller per_organ some would be",
+    ]
     assert warnings("one", per_organ=2, annotators=1) == [
         "one annotator: nobody's agreement can be measured"
     ]
@@ -173,6 +177,8 @@ def test_warnings_say_what_the_study_cannot(runs, tmp_path):
     assert warnings("greedy", per_organ=2, controls=50, repeats=9) == [
         "controls: 11 instead of 50; there are too few cases",
         "repeats: 4 instead of 9; there are too few cases",
+        "cases that count are also shown as control, because no others are left; "
+        "with a smaller per_organ some would be",
     ]
     assert warnings("none", per_organ=2, controls=0, repeats=0) == []
     assert warnings("told", per_organ=2, title="Is ZZ-magic-model good?") == [
@@ -427,7 +433,10 @@ def test_phantoms(tmp_path):
     runs = [mb.edit(cases, name, out=tmp_path / name) for name in ("identity", "inpaint")]
     made = new_study(runs, tmp_path / "study", per_organ=1, annotators=3, overlap=2)
     assert len(made.organs) == 3 and set(made.organs.values()) == {(1, 1)}
-    assert made.cases == made.shared == 3 and made.warnings == []
+    assert made.cases == made.shared == 3
+    assert [text.partition(",")[0] for text in made.warnings] == [
+        "cases that count are also shown as control and trial"
+    ]
     for case in made.study.design.cases:
         assert case.outline is not None and case.reference is not None and case.description
         assert (case.width, case.height) == (256, 256)

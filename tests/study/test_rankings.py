@@ -114,9 +114,10 @@ def test_the_ruined_picture_belongs_below_all_others(groups: list[list[str]], pa
     last = [["A"], ["C"], ["B"]]
     assert control_passed(task, {"cp": last, "vq": groups}, ["ea", "cp", "vq"]) is passed
     assert control_passed(task, {"cp": groups, "vq": last}, ["cp", "vq"]) is passed
-    # accuracy decides only where nothing else is asked
+    # accuracy decides only where nothing else is asked, and there all may have failed alike
     assert control_passed(task, {"ea": groups, "vq": last}, ["ea", "vq"])
-    assert control_passed(task, {"ea": groups}, ["ea"]) is passed
+    alike = groups == [["A", "B", "C"]]
+    assert control_passed(task, {"ea": groups}, ["ea"]) is (passed or alike)
 
 
 def test_midranks_have_the_right_sum(design: Design):

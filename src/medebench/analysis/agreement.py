@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,9 +39,7 @@ class Agreement:
     pairs: dict[tuple[str, str], Estimate]
 
 
-def agreement(
-    ranked: Ranked, *, level: float = 0.95, resamples: int = 2000, seed: int = 0
-) -> Agreement:
+def agreement(ranked: Ranked, *, level: float = 0.95) -> Agreement:
     """Agreement of all pairs of annotators, with intervals over sources.
 
     A comparison is two annotators and one case of which both ranked at least two models; models
@@ -50,35 +48,36 @@ def agreement(
     Kendall have none where an annotator tied everything. For alpha both count units.
 
     The intervals (`agreement_interval`) are about other pictures ranked by the same people; they
-    say nothing about other people. They draw nothing at random: `resamples` and `seed` are here
-    so that all statistics of a study are called alike.
+    say nothing about other people.
     """
-    one, other = np.triu_indices(len(ranked.annotators), 1)
-    x, y = ranked.ranks[one], ranked.ranks[other]
     sources = _codes(ranked)
-    comparable = common_rows(x, y) > 1
-
-    def rows(statistic: Callable[[Floats, Floats], Floats]) -> Floats:
-        # With many annotators, most pairs share few cases.
-        found = np.full(comparable.shape, np.nan)
-        found[comparable] = statistic(x[comparable], y[comparable])
-        return found
+    between = list(combinations(range(len(ranked.annotators)), 2))
+    shape = (len(between), len(ranked.cases))
+    comparable = np.zeros(shape, np.bool_)
+    spearman, kendall, same = (np.full(shape, np.nan) for _ in range(3))
+    # Pair by pair: of all pairs at once, the ranks of fifty annotators would take gigabytes.
+    for p, (one, other) in enumerate(between):
+        both = comparable[p]
+        both[:] = common_rows(ranked.ranks[one], ranked.ranks[other]) > 1
+        x, y = ranked.ranks[one, both], ranked.ranks[other, both]
+        spearman[p, both] = spearman_rows(x, y)
+        kendall[p, both] = kendall_rows(x, y)
+        same[p, both] = same_order_rows(x, y)
 
     def mean(values: Floats, floor: float = -1.0) -> Estimate:
         return _mean(values, comparable, sources, level, floor, _NOTHING_SHARED)
 
-    spearman = rows(spearman_rows)
     pairs = {
         (ranked.annotators[a], ranked.annotators[b]): _mean(
             spearman[p], comparable[p], sources, level, -1.0, "they have no case in common"
         )
-        for p, (a, b) in enumerate(zip(one.tolist(), other.tolist(), strict=True))
+        for p, (a, b) in enumerate(between)
     }
     return Agreement(
         spearman=mean(spearman),
-        kendall=mean(rows(kendall_rows)),
+        kendall=mean(kendall),
         alpha=_alpha(ranked.ranks, sources, level),
-        same_order=mean(rows(same_order_rows), 0.0),
+        same_order=mean(same, 0.0),
         pairs=pairs,
     )
 

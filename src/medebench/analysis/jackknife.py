@@ -28,8 +28,8 @@ def agreement_interval(
 
     Agreement near 1 is skewed: most cases agree, a few do not. The logarithm follows the skew and
     keeps the interval below 1, t makes up for few sources; a percentile bootstrap does neither and
-    covers too little with few sources (docs/study.md has the figures). `floor` is the least the
-    agreement can be.
+    covers too little with few sources (docs/study-statistics.md has the figures). `floor` is the
+    least the agreement can be.
 
     None with fewer than `LEAST` sources; where one of the numbers is NaN, because everything
     depends on one source; and where all sources say the same, which shows no spread at all.

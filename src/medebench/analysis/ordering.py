@@ -232,8 +232,11 @@ def _loose(table: Comparisons) -> str:
         return ""
     wins, losses, ties = table.counts(table.sums)
     ways = reach(table.square(wins + ties, losses + ties) > 0)[0]
-    above = [name for k, name in enumerate(table.models) if ways[k].all() and not held[k].all()]
-    return f"no interval: {', '.join(above)} above the others in every ranking, no upper end"
+    models = list(enumerate(table.models))
+    above = [name for k, name in models if ways[k].all() and not held[k].all()]
+    below = [name for k, name in models if ways[:, k].all() and not held[k].all()]
+    who = f"{', '.join(above)} above" if above else f"{', '.join(below) or 'some models'} below"
+    return f"no interval: {who} the others in every ranking, so the difference has no end"
 
 
 def _last(value: float | None) -> float:

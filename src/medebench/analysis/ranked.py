@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +30,12 @@ class Ranked:
         shape = (len(self.annotators), len(self.cases), len(self.models))
         if self.ranks.shape != shape or len(self.sources) != len(self.cases):
             raise ValueError(f"ranks of shape {self.ranks.shape}, expected {shape}")
+
+    def of(self, models: Sequence[str]) -> Ranked:
+        """Only these models, ranked anew among themselves."""
+        columns = [self.models.index(name) for name in models]
+        ranks = midranks(self.ranks[:, :, columns])
+        return Ranked(self.annotators, self.cases, tuple(models), self.sources, ranks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from medebench.analysis.bootstrap import Floats, sum_by
-from medebench.analysis.comparisons import mean_known
-from medebench.analysis.jackknife import agreement_interval, why_no_interval
-from medebench.analysis.ranked import Estimate, Ranked, midranks
-from medebench.analysis.resampled import LEAST_SOURCES, expanded_interval, resampled_means
-from medebench.analysis.rowwise import common_rows, kendall_rows, spearman_rows
+from medebench.analysis.bootstrap import Floats, Interval
+from medebench.analysis.ranked import Estimate, Ranked
+from medebench.analysis.resampled import LEAST_SOURCES
+from medebench.analysis.rowwise import kendall_rows, spearman_rows
 from medebench.analysis.signflip import FLIPS, holm, sign_flip_test
+from medebench.analysis.views import LEAST_MODELS, LEAST_SHARE, Views, all_the_same
 
-#: With two models a rank correlation can only be 1 or -1, and tells next to nothing.
-LEAST_MODELS = 3
-#: A metric must have a number in this share of the cases to be called the best.
-LEAST_SHARE = 0.5
+__all__ = ["LEAST_MODELS", "LEAST_SHARE", "MetricWorth", "Worths", "metric_worths"]
 
 
 @dataclass(frozen=True)
@@ -35,8 +31,16 @@ class MetricWorth:
     best: float | None
     #: How far the best metric's rho is above this one's, on the cases that both have.
     behind: Estimate | None
-    #: p of that difference, corrected by Holm for the number of metrics; None for the best one.
+    #: p of that difference, corrected by Holm for the number of metrics; None for the best one,
+    #: and where this one is not behind.
     p: float | None
+    #: Interval of rho that holds for all metrics that took part at once, so also for the best.
+    corrected: Interval | None = None
+    #: Distinct source pictures behind rho.
+    sources: int = 0
+    #: How far it is above one person, both held against the mean of the other people; the
+    #: interval holds for all metrics at once. None where no case was ranked by two people.
+    gap: Estimate | None = None
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,8 @@ class Worths:
     """All metrics from best to worst; then those with too few numbers, last those without any."""
 
     metrics: tuple[MetricWorth, ...]
-    #: How well one person predicts the mean rank of the others: what a metric can hope for.
+    #: How well one person predicts the mean rank of the others. That is no bound: a metric is held
+    #: against the mean of all people, which is steadier. `gap` compares like with like.
     ceiling: Estimate
 
 
@@ -59,194 +64,150 @@ def metric_worths(
 ) -> Worths:
     """`metrics[name][c, m]`: the value of case c and model m, higher = better, NaN = none.
 
-    People's view of a case is the mean over annotators of their midranks. In each case rho is
-    Spearman's correlation of metric and people over the models that both have, both ranked anew
-    among them, 1 where the metric puts first what people put first. With one annotator and no ties
+    People's view of a case is the mean over annotators of their midranks, over the models that all
+    of them ranked. In each case rho is Spearman's correlation of metric and people over these
+    models, 1 where the metric puts first what people put first. With one annotator and no ties
     that is 1 - 6 sum d^2 / (m (m^2 - 1)). rho has no value in a case with fewer than three such
-    models, where the metric is the same for all of them, or where people tie them all; the mean is
-    over the other cases, and `reason` counts what is missing. Intervals resample sources.
+    models, where the metric lacks a value for one of them or is the same for all of them, or where
+    people tie them all; the mean is over the other cases, and `reason` counts what is missing.
+    Intervals resample sources.
 
-    Only metrics with a number in at least half of the ranked cases can be the best one; `best` is
-    the share of resamples, the same for all metrics, in which each of these has the highest mean
-    (shared where several have it). All others are set against the one with the highest mean:
-    `behind` on the cases of both, with p from `sign_flip_test` by source, corrected by Holm. The
-    leader was found by looking, so p does not say that two given metrics differ; it says which
-    metrics can be ruled out as the best: those with p > 0.05, and the leader, hold it with 95 %.
+    Only metrics with a number in at least half of the cases that people have a view of can be the
+    best one; `best` is the share of resamples, the same for all metrics, in which each of these has
+    the highest mean (shared where several have it). The best of K looks better than it is, so
+    `corrected` has the level 1 - (1 - level) / K (Bonferroni). All others are set against the one
+    with the highest mean: `behind` on the cases of both, with p from `sign_flip_test` by source,
+    corrected by Holm, where the leader is ahead there. The leader was found by looking, so p does
+    not say that two given metrics differ; it says which metrics can be ruled out as the best: those
+    with p > 0.05 or none, and the leader, hold it with 95 %.
     """
-    views = _Views(people, level, resamples, seed)
+    views = Views(people, level, resamples, seed)
     names = list(metrics)
     for name in names:
         if np.shape(metrics[name]) != views.shape:
             raise ValueError(f"{name}: shape {np.shape(metrics[name])}, expected {views.shape}")
     values = [np.asarray(metrics[name], np.float64)[views.rows] for name in names]
+    persons = views.persons()
     rhos = [views.against(spearman_rows, one) for one in values]
     taus = [views.against(kendall_rows, one) for one in values]
-    reasons = [views.missing(one, rho) for one, rho in zip(values, rhos, strict=True)]
-    found = views.estimates([*rhos, *taus], [*reasons, *reasons])
-    shares = _best(views, rhos)
-    leading = [k for k, share in enumerate(shares) if share is not None]
-    leader = min(leading, key=lambda k: (-_number(found[k]), names[k])) if leading else None
+    gaps = [views.beyond_person(one, persons) for one in values]
+    drawn = views.means([*rhos, *taus, *gaps]) if names else np.empty((0, 0))
+    of_rho, of_tau, of_gap = np.split(drawn, 3, axis=1)
+
+    able = [k for k, rho in enumerate(rhos) if views.takes_part(int(np.isfinite(rho).sum()))]
+    strict = 1 - (1 - level) / max(1, len(able))
+    shares = _best(of_rho, able)
+    found = []
+    for k, name in enumerate(names):
+        reason = views.missing(values[k], rhos[k])
+        rho = views.estimate(rhos[k], of_rho[:, k], reason)
+        tau = views.estimate(taus[k], of_tau[:, k], reason)
+        sources = views.count_sources(rhos[k])
+        corrected = rho.interval if k in able else None
+        if corrected is not None and len(able) > 1 and rho.value is not None:
+            corrected = _widened(corrected, rho.value, of_rho[:, k], strict, sources)
+        gap = _gap(views, gaps[k], of_gap[:, k], strict) if rho.n and views.several.any() else None
+        share = shares.get(k)
+        found.append(MetricWorth(name, rho, tau, share, None, None, corrected, sources, gap))
+
+    leader = min(able, key=lambda k: (-_number(found[k]), names[k])) if able else None
     behind, pvalues = _behind(views, rhos, leader, flips)
-    worths = [
-        MetricWorth(name, found[k], found[len(names) + k], shares[k], behind[k], pvalues[k])
-        for k, name in enumerate(names)
-    ]
     order = sorted(
         range(len(names)),
-        key=lambda k: (shares[k] is None, -_number(found[k]), k != leader, names[k]),
+        key=lambda k: (k not in able, -_number(found[k]), k != leader, names[k]),
     )
-    return Worths(tuple(worths[k] for k in order), _ceiling(views))
+    made = [_placed(found[k], behind.get(k), pvalues.get(k)) for k in order]
+    return Worths(tuple(made), views.one_person(persons))
 
 
-class _Views:
-    """People's view of each case, and how statistics of cases become estimates."""
-
-    def __init__(self, people: Ranked, level: float, resamples: int, seed: int) -> None:
-        self.level, self.resamples, self.seed = level, resamples, seed
-        self.shape = (len(people.cases), len(people.models))
-        # In one fixed order, so that the last digits do not depend on that of the rows.
-        self.rows = sorted(range(self.shape[0]), key=lambda c: (people.sources[c], people.cases[c]))
-        self.ranks = midranks(people.ranks[:, self.rows])
-        self.view = mean_known(self.ranks)
-        self.sources = np.array([people.sources[c] for c in self.rows], dtype=str)
-        self.ranked: NDArray[np.bool_] = np.sum(~np.isnan(self.view), axis=1) > 0
-        self.of = int(self.ranked.sum())
-
-    def against(self, statistic: Callable[[Floats, Floats], Floats], values: Floats) -> Floats:
-        """The statistic of each case, NaN where it has none; a low rank is a good one."""
-        found = statistic(values, -self.view)
-        return np.where(common_rows(values, self.view) < LEAST_MODELS, np.nan, found)
-
-    def missing(self, values: Floats, rho: Floats) -> str:
-        """How many cases have no rho, and why."""
-        gone = self.ranked & np.isnan(rho)
-        if not gone.any():
-            return ""
-        few_people = gone & (np.sum(~np.isnan(self.view), axis=1) < LEAST_MODELS)
-        few = gone & ~few_people & (common_rows(values, self.view) < LEAST_MODELS)
-        view = np.where(np.isnan(values), np.nan, self.view)
-        level = gone & ~few_people & ~few & _constant(view)
-        flat = gone & ~few_people & ~few & ~level
-        told = [
-            (few_people, f"people ranked fewer than {LEAST_MODELS} models"),
-            (few, f"it has values for fewer than {LEAST_MODELS} ranked models"),
-            (flat, "it is the same for all models"),
-            (level, "people tied all models"),
-        ]
-        parts = [f"{why} in {int(cases.sum())}" for cases, why in told if cases.any()]
-        told_all = f"no rho in {int(gone.sum())} of {self.of} cases: {', '.join(parts)}"
-        rest = self.of - int(gone.sum())
-        return (
-            f"{told_all}; too few to be the best" if 0 < rest < LEAST_SHARE * self.of else told_all
-        )
-
-    def estimates(self, columns: Sequence[Floats], reasons: Sequence[str]) -> list[Estimate]:
-        """Mean over cases of each column, with its interval; all columns share the resamples."""
-        if not columns:
-            return []
-        data = np.column_stack(columns)
-        drawn = self.means(data)
-        found = []
-        for k, reason in enumerate(reasons):
-            known = np.isfinite(data[:, k])
-            n = int(known.sum())
-            if not n:
-                found.append(Estimate(None, None, 0, self.of, reason or "people ranked no case"))
-                continue
-            sources = len(np.unique(self.sources[known]))
-            interval = expanded_interval(drawn[:, k], self.level, sources)
-            few = f"no interval: {sources} source images" if sources < LEAST_SOURCES else ""
-            why = "; ".join(part for part in (reason, few) if part)
-            found.append(Estimate(float(data[known, k].mean()), interval, n, self.of, why))
-        return found
-
-    def means(self, data: Floats) -> Floats:
-        """Only ranked cases are drawn from: what nobody has looked at is no evidence."""
-        return resampled_means(
-            data[self.ranked],
-            self.sources[self.ranked].tolist(),
-            resamples=self.resamples,
-            seed=self.seed,
-        )
+def _placed(one: MetricWorth, behind: Estimate | None, p: float | None) -> MetricWorth:
+    return MetricWorth(
+        one.metric, one.rho, one.tau, one.best, behind, p, one.corrected, one.sources, one.gap
+    )
 
 
-def _best(views: _Views, rhos: Sequence[Floats]) -> list[float | None]:
-    shares: list[float | None] = [None] * len(rhos)
-    known = [int(np.isfinite(rho).sum()) for rho in rhos]
-    able = [k for k, n in enumerate(known) if n and n >= LEAST_SHARE * views.of]
+def _best(drawn: Floats, able: Sequence[int]) -> dict[int, float]:
     if not able:
-        return shares
-    drawn = views.means(np.column_stack([rhos[k] for k in able]))
-    drawn = drawn[~np.isnan(drawn).all(axis=1)]
-    if not len(drawn):
-        return shares
-    top = np.nanmax(drawn, axis=1, keepdims=True)
-    first = np.abs(drawn - top) < 1e-12
+        return {}
+    means = drawn[:, able]
+    means = means[~np.isnan(means).all(axis=1)]
+    top = np.nanmax(means, axis=1, keepdims=True)
+    first = np.abs(means - top) < 1e-12
     share = (first / first.sum(axis=1, keepdims=True)).mean(axis=0)
-    for k, one in zip(able, share, strict=True):
-        shares[k] = float(one)
-    return shares
+    return dict(zip(able, map(float, share), strict=True))
+
+
+def _widened(
+    plain: Interval, value: float, drawn: Floats, level: float, sources: int
+) -> Interval:
+    """The interval of a mean rho at a level so high that resamples have nothing to say about it.
+
+    Far tails of a percentile interval are the extremes of a few thousand draws, and cover too
+    little. With e the resamples' standard error, and t of Student's distribution,
+
+        tanh(atanh(rho) -+ t e / (1 - rho^2)),
+
+    which follows the skew of a rho near 1 or -1; never narrower than the plain interval.
+    """
+    reach = _reach(drawn, level, sources)
+    inside = 1 - value**2
+    if inside < 1e-12:
+        return plain
+    low, high = (math.tanh(math.atanh(value) + sign * reach / inside) for sign in (-1, 1))
+    return Interval(min(plain.low, low), max(plain.high, high))
+
+
+def _gap(views: Views, gaps: Floats, drawn: Floats, level: float) -> Estimate:
+    """Differences of two rhos are hardly skewed: Student's interval does."""
+    n = int(np.isfinite(gaps).sum())
+    if not n:
+        why = "in no case do two people and the metric have a rho"
+        return Estimate(None, None, 0, views.of, why)
+    reason = "" if n == views.of else f"two people and the metric have a rho in {n} of {views.of}"
+    plain = views.estimate(gaps, drawn, reason)
+    if plain.interval is None or plain.value is None:
+        return plain
+    reach = _reach(drawn, level, views.count_sources(gaps))
+    low = min(plain.interval.low, plain.value - reach)
+    high = max(plain.interval.high, plain.value + reach)
+    return Estimate(plain.value, Interval(low, high), n, views.of, reason)
+
+
+def _reach(drawn: Floats, level: float, sources: int) -> float:
+    from scipy.special import stdtrit
+
+    known = drawn[np.isfinite(drawn)]
+    if sources < LEAST_SOURCES or all_the_same(known):
+        return 0.0
+    t = float(stdtrit(sources - 1, (1 + level) / 2))
+    return t * float(known.std()) * math.sqrt(sources / (sources - 1))
 
 
 def _behind(
-    views: _Views, rhos: Sequence[Floats], leader: int | None, flips: int
-) -> tuple[list[Estimate | None], list[float | None]]:
-    behind: list[Estimate | None] = [None] * len(rhos)
-    pvalues: list[float | None] = [None] * len(rhos)
+    views: Views, rhos: Sequence[Floats], leader: int | None, flips: int
+) -> tuple[dict[int, Estimate], dict[int, float]]:
+    """Holm counts all the others, tested or not: which ones are was found by looking, too."""
     others = [k for k in range(len(rhos)) if k != leader and np.isfinite(rhos[k]).any()]
     if leader is None or not others:
-        return behind, pvalues
+        return {}, {}
     gaps = [rhos[leader] - rhos[k] for k in others]
-    told = ["" if np.isfinite(gap).any() else "no case in common with the best" for gap in gaps]
-    for k, estimate in zip(others, views.estimates(gaps, told), strict=True):
-        behind[k] = estimate
-    raw = [sign_flip_test(gap, views.sources, resamples=flips, seed=views.seed) for gap in gaps]
+    drawn = views.means(gaps)
+    behind: dict[int, Estimate] = {}
+    raw: list[float | None] = []
+    for column, (k, gap) in enumerate(zip(others, gaps, strict=True)):
+        p, told = None, ""
+        if not np.isfinite(gap).any():
+            told = "no case in common with the best"
+        elif np.nanmean(gap) <= 1e-12:
+            told = "side by side it is not behind: not tested"
+        else:
+            p = sign_flip_test(gap, views.sources, resamples=flips, seed=views.seed)
+        behind[k] = views.estimate(gap, drawn[:, column], told)
+        raw.append(p)
     adjusted = holm([1.0 if p is None else p for p in raw])
-    for k, p, corrected in zip(others, raw, adjusted, strict=True):
-        pvalues[k] = None if p is None else corrected
-    return behind, pvalues
+    tested = zip(others, raw, adjusted, strict=True)
+    return behind, {k: corrected for k, p, corrected in tested if p is not None}
 
 
-def _ceiling(views: _Views) -> Estimate:
-    """Spearman's rho of each annotator with the mean rank of the others, averaged in each case.
-
-    With two annotators this is their agreement, so the interval is of the same kind as there.
-    """
-    rated = np.sum((~np.isnan(views.ranks)).any(axis=2), axis=0)
-    several = int((rated > 1).sum())
-    if not several:
-        return Estimate(None, None, 0, views.of, "no case was ranked by two annotators")
-    found = []
-    for a, own in enumerate(views.ranks):
-        others = mean_known(np.delete(views.ranks, a, axis=0))
-        rho = spearman_rows(own, others)
-        found.append(np.where(common_rows(own, others) < LEAST_MODELS, np.nan, rho))
-    rho = mean_known(np.stack(found))
-    n = int(np.isfinite(rho).sum())
-    parts = []
-    if several < views.of:
-        parts.append(f"{views.of - several} of {views.of} cases have one annotator")
-    if n < several:
-        few = f"fewer than {LEAST_MODELS} models in common, or somebody tied them all"
-        parts.append(f"no rho in {several - n} of {several} cases: {few}")
-    if not n:
-        return Estimate(None, None, 0, views.of, "; ".join(parts))
-    known = np.isfinite(rho)
-    codes = np.unique(views.sources[known], return_inverse=True)[1]
-    sums, counts = sum_by(codes, rho[known]), np.bincount(codes)
-    value, rest = float(sums.sum() / n), n - counts
-    without = np.divide(sums.sum() - sums, rest, out=np.full(len(rest), np.nan), where=rest > 0)
-    interval = agreement_interval(value, without, level=views.level)
-    if interval is None:
-        parts.append(why_no_interval(without))
-    return Estimate(value, interval, n, views.of, "; ".join(parts))
-
-
-def _constant(values: Floats) -> NDArray[np.bool_]:
-    low = np.where(np.isnan(values), np.inf, values).min(axis=1, initial=np.inf)
-    high = np.where(np.isnan(values), -np.inf, values).max(axis=1, initial=-np.inf)
-    return np.asarray(low >= high)
-
-
-def _number(estimate: Estimate) -> float:
-    return float("-inf") if estimate.value is None else estimate.value
+def _number(one: MetricWorth) -> float:
+    return float("-inf") if one.rho.value is None else one.rho.value

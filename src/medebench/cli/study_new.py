@@ -29,7 +29,7 @@ def new(
     ] = None,
     repeats: Annotated[
         int | None,
-        typer.Option(min=0, help="Cases shown twice, per annotator; default: 5 %, at least 2."),
+        typer.Option(min=0, help="Cases shown twice, per annotator; default: 5 %, at least 4."),
     ] = None,
     dimensions: Annotated[str, typer.Option(help="What is ranked.")] = "ea,cp,vq",
     k: Annotated[int, typer.Option("-k", min=0, help="Which output of a case.")] = 0,

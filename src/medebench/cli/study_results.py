@@ -31,7 +31,9 @@ def results(
         list[str] | None, typer.Option(help="Leave this annotator out.", metavar="NAME")
     ] = None,
     database: Database = None,
-    k: Annotated[int, typer.Option("-k", min=0, help="For a CSV file: which output.")] = 0,
+    k: Annotated[
+        int | None, typer.Option("-k", min=0, help="For a CSV file: which output; default: 0.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Of the intervals.")] = 0,
     as_json: Json = False,
 ) -> None:

@@ -15,7 +15,8 @@ from medebench.study.design import RUINED, Kind, Task
 
 #: Share of an annotator's own cases that is shown again, and that controls are added.
 SHARE = 0.05
-FEWEST = 2
+#: From fewer repeats nothing can be said about consistency.
+FEWEST_CONTROLS, FEWEST_REPEATS = 2, 4
 #: No repeat is among the first tasks after the trial.
 FIRST = 5
 _ATTEMPTS = 200
@@ -100,7 +101,7 @@ def assign(
     ruined) and repeats. Every task has its own order of outputs.
     """
     most, least = max(map(len, own)), min(map(len, own))
-    usual = max(FEWEST, round(SHARE * most))
+    usual = round(SHARE * most)
     if not least:
         raise InputError(
             f"{len(own)} annotators are too many for {len(pool.sample)} cases: "
@@ -110,10 +111,9 @@ def assign(
         if wished is not None and wished < 0:
             raise InputError(f"{name}: expected 0 or more, found {wished}")
     trial, unused = (pool.spare or pool.sample)[0], pool.spare[1:]
-    n_controls = min(
-        usual if controls is None else controls, len(set(unused) | set(pool.sample) - {trial})
-    )
-    n_repeats = min(usual if repeats is None else repeats, least)
+    available = len(set(unused) | set(pool.sample) - {trial})
+    n_controls = min(max(FEWEST_CONTROLS, usual) if controls is None else controls, available)
+    n_repeats = min(max(FEWEST_REPEATS, usual) if repeats is None else repeats, least)
     if least + n_controls < 2:
         # With one task only, its repeat would come directly after it.
         n_repeats = 0

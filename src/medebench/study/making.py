@@ -75,8 +75,8 @@ def new_study(
 
     `per_organ` cases of every organ are drawn from those that all runs share; each goes to
     `overlap` of the annotators (to all, if not said). Every annotator also gets a trial, `controls`
-    and `repeats` (5 % of the cases, at least two, if not said). Runs, sample, assignment and orders
-    come out the same for the same seed. Pictures are at most `largest` on the longer side.
+    and `repeats` (5 % of the cases, at least 2 and 4, if not said). Runs, sample, assignment and
+    orders come out the same for the same seed. Pictures are at most `largest` on the longer side.
     """
     out = Path(out).expanduser().absolute()
     names = _names(annotators)
@@ -208,6 +208,14 @@ def _doubts(
             doubts.append(f"{name}: {found} instead of {wished}; there are too few cases")
         elif not found and wished is None:
             doubts.append(f"{name}: none; there are too few cases")
+    counted = {case for cases in own for case in cases}
+    tasks = [task for one in assigned.tasks for task in one]
+    kinds = {task.kind for task in tasks if task.case in counted} & {"trial", "control"}
+    if again := sorted(kinds):
+        doubts.append(
+            f"cases that count are also shown as {' and '.join(again)}, because no others are "
+            "left; with a smaller per_organ some would be"
+        )
     return doubts
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -54,6 +54,10 @@ class Rankings:
     dimensions: tuple[str, ...]
     cases: dict[str, About]
     given: dict[Given, dict[str, float]] = field(default_factory=dict)
+    #: Models that are controls of medebench (identity, reference, ...), as far as is known.
+    controls: frozenset[str] = frozenset()
+    #: Whether it is known which cases share a source picture.
+    sources_known: bool = True
 
     def ranked(
         self, dimension: str, showing: int = 1, *, only: Collection[str] | None = None
@@ -80,12 +84,10 @@ class Rankings:
     def without(self, names: Iterable[str]) -> Rankings:
         """The same without these annotators."""
         gone = set(names)
-        return Rankings(
-            tuple(name for name in self.annotators if name not in gone),
-            self.models,
-            self.dimensions,
-            self.cases,
-            {key: ranks for key, ranks in self.given.items() if key.annotator not in gone},
+        return replace(
+            self,
+            annotators=tuple(name for name in self.annotators if name not in gone),
+            given={key: one for key, one in self.given.items() if key.annotator not in gone},
         )
 
 
@@ -108,6 +110,7 @@ def from_answers(design: Design, answers: Iterable[Answered]) -> Rankings:
         tuple(design.dimensions),
         {one.id: About(one.organ, one.source) for one in _ranked_cases(design)},
         given,
+        frozenset(run.name for run in design.runs if run.control),
     )
 
 
@@ -126,10 +129,10 @@ def places_of(task: Task, groups: Groups) -> dict[str, float]:
 
 
 def control_passed(task: Task, ranks: Mapping[str, Groups], dimensions: Sequence[str]) -> bool:
-    """Whether the ruined picture was put below something, and above nothing.
+    """Whether the ruined picture was put above nothing, and below something.
 
-    Only preservation and quality can tell: where nothing was edited, an output fails its
-    instruction as thoroughly as a ruined one does.
+    The second only in preservation and quality: where nothing was edited, an output fails its
+    instruction as thoroughly as a ruined one does, and may be tied with it.
 
     >>> task = Task(kind="control", case=0, order=["x", RUINED])
     >>> control_passed(task, {"vq": [["A"], ["B"]]}, ["vq"])
@@ -137,13 +140,13 @@ def control_passed(task: Task, ranks: Mapping[str, Groups], dimensions: Sequence
     >>> control_passed(task, {"vq": [["A", "B"]]}, ["vq"])
     False
     """
-    asked = [name for name in dimensions if name in ("cp", "vq")] or list(dimensions)
-    for dimension in asked:
+    telling = [name for name in dimensions if name in ("cp", "vq")]
+    for dimension in telling or dimensions:
         places = places_of(task, ranks.get(dimension, ()))
         ruined = places.pop(RUINED, None)
-        if ruined is None or not places:
+        if ruined is None or not places or max(places.values()) > ruined:
             return False
-        if max(places.values()) > ruined or min(places.values()) >= ruined:
+        if telling and min(places.values()) >= ruined:
             return False
     return True
 

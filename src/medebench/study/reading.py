@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from medebench.errors import InputError
 from medebench.files import write_text
 from medebench.runs.run import Run, open_run
-from medebench.study.design import Study, open_study
+from medebench.study.design import DATABASE, Study, open_study
 from medebench.study.rankings import from_answers
 from medebench.study.table import rankings_csv
 
@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 
 def read_study(
-    source: str | Path, runs: Sequence[str | Path] = (), *, database: str | None = None, k: int = 0
+    source: str | Path,
+    runs: Sequence[str | Path] = (),
+    *,
+    database: str | None = None,
+    k: int | None = None,
 ) -> tuple[Told, list[Run]]:
     """The rankings, and the scored runs to compare with them.
 
@@ -33,8 +37,10 @@ def read_study(
     source = Path(source).expanduser().absolute()
     given = [open_run(path) for path in runs]
     if source.is_file():
-        return from_table(source, k), given
+        return from_table(source, k or 0), given
     study = open_study(source)
+    if k is not None:
+        raise InputError(f"-k {k}: a study knows which output was shown ({study.design.k})")
     told = from_study(study, _answers(study, database))
     if given:
         return told, given
@@ -59,6 +65,11 @@ def export_rankings(study: Study, out: Path, database: str | None = None) -> int
 def _answers(study: Study, database: str | None) -> list[Answered]:
     from medebench.study.server.store import open_store
 
+    if database is None and not (study.path / DATABASE).is_file():
+        raise InputError(
+            f"{study.path}: nobody has answered yet (there is no {DATABASE}); if the answers are "
+            "in another database, name it with --database"
+        )
     with open_store(study, database) as store:
         return list(store.answers())
 

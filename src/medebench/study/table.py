@@ -12,8 +12,9 @@ from medebench.errors import InputError
 from medebench.study.rankings import About, Given, Rankings
 
 REQUIRED = ("annotator", "case", "dimension", "model", "rank")
-#: `showing` is 2 where an annotator ranked a case for the second time.
-OPTIONAL = ("organ", "source", "showing")
+#: `showing` is 2 where an annotator ranked a case for the second time, `control` 1 where the model
+#: is a control.
+OPTIONAL = ("organ", "source", "showing", "control")
 COLUMNS = (*REQUIRED, *OPTIONAL)
 
 
@@ -26,7 +27,8 @@ def rankings_csv(rankings: Rankings) -> str:
         about = rankings.cases[key.case]
         for model, rank in sorted(ranks.items(), key=lambda one: (one[1], one[0])):
             row = (key.annotator, key.case, key.dimension, model, f"{rank:g}")
-            writer.writerow((*row, about.organ, about.source, key.showing))
+            control = int(model in rankings.controls)
+            writer.writerow((*row, about.organ, about.source, key.showing, control))
     return stream.getvalue()
 
 
@@ -34,8 +36,13 @@ def read_rankings(path: Path) -> Rankings:
     """A table with the columns `REQUIRED`; smaller ranks are better, equal ones are ties."""
     given: dict[Given, dict[str, float]] = {}
     cases: dict[str, About] = {}
+    controls: set[str] = set()
+    known_sources = True
     for line, row in _rows(path):
         key, model = _key(path, line, row), row["model"]
+        if _flag(path, line, "control", row.get("control", "") or "0", ("0", "1")) == 1:
+            controls.add(model)
+        known_sources &= bool(row.get("source"))
         ranks = given.setdefault(key, {})
         if model in ranks:
             raise InputError(
@@ -58,6 +65,8 @@ def read_rankings(path: Path) -> Rankings:
         _in_order({key.dimension for key in given}),
         dict(sorted(cases.items())),
         given,
+        frozenset(controls),
+        known_sources,
     )
 
 
@@ -109,10 +118,15 @@ def _key(path: Path, line: int, row: dict[str, str]) -> Given:
     for name in ("annotator", "case", "dimension", "model"):
         if not row[name]:
             raise InputError(f"{path}: line {line}: {name} is empty")
-    showing = row.get("showing", "") or "1"
-    if showing not in ("1", "2"):
-        raise InputError(f"{path}: line {line}: showing is '{showing}'; 1 or 2 is meant")
-    return Given(row["annotator"], row["case"], row["dimension"].lower(), int(showing))
+    showing = _flag(path, line, "showing", row.get("showing", "") or "1", ("1", "2"))
+    return Given(row["annotator"], row["case"], row["dimension"].lower(), showing)
+
+
+def _flag(path: Path, line: int, name: str, text: str, allowed: tuple[str, str]) -> int:
+    if text not in allowed:
+        meant = " or ".join(allowed)
+        raise InputError(f"{path}: line {line}: {name} is '{text}'; {meant} is meant")
+    return int(text)
 
 
 def _rank(path: Path, line: int, text: str) -> float:

@@ -10,7 +10,7 @@ from statistics import median
 from medebench.analysis.agreement import agreement, self_agreement
 from medebench.analysis.ordering import order_models
 from medebench.analysis.ranked import Estimate
-from medebench.analysis.worth import metric_worths
+from medebench.analysis.worth import LEAST_MODELS, metric_worths
 from medebench.errors import InputError
 from medebench.runs.run import Run
 from medebench.study.design import Design, Study
@@ -30,7 +30,6 @@ class Told:
     rankings: Rankings
     #: Name of the run -> case -> content hash of the output that was shown.
     shown: dict[str, dict[str, str]]
-    controls: frozenset[str] = frozenset()
     annotators: tuple[AnnotatorFacts, ...] = ()
     notes: tuple[str, ...] = ()
     k: int = 0
@@ -55,7 +54,6 @@ def from_study(study: Study, answers: Sequence[Answered]) -> Told:
             }
             for run in design.runs
         },
-        frozenset(run.name for run in design.runs if run.control),
         tuple(_facts(design, one.name, answers) for one in design.annotators),
         tuple(notes),
         design.k,
@@ -83,38 +81,66 @@ def study_results(
         raise InputError(f"{told.title}: no case has been ranked to the end yet")
     scores = read_scores(runs, rankings, told.shown, told.k) if runs else Scores()
     rankings = scores.with_sources(rankings)
-    how = {"resamples": resamples, "seed": seed}
+    controls = rankings.controls | scores.controls
+    compared = _compared(rankings.models, scores, controls)
     found = []
     for dimension in rankings.dimensions:
         ranked = rankings.ranked(dimension)
         if not ranked.cases:
             continue
-        worths = metric_worths(ranked, scores.arrays(ranked), **how) if scores.values else None
-        found.append(
-            DimensionResults(
-                dimension, agreement(ranked, **how), order_models(ranked, **how), worths
-            )
-        )
-    first = {key.case: set[str]() for key in rankings.given if key.showing == 1}
-    for key in rankings.given:
-        if key.showing == 1:
-            first[key.case].add(key.annotator)
+        worths = None
+        if scores.values:
+            among = ranked.of(compared)
+            values = scores.arrays(among)
+            worths = metric_worths(among, values, resamples=resamples, seed=seed)
+        order = order_models(ranked, resamples=resamples, seed=seed)
+        found.append(DimensionResults(dimension, agreement(ranked), order, worths))
+    people = _people_by_case(rankings)
     results = StudyResults(
         told.title,
         told.origin,
-        tuple(_consistent(one, rankings) for one in told.annotators),
+        _consistent(told.annotators, rankings),
         rankings.models,
-        told.controls | scores.controls,
-        len(first),
-        sum(len(people) > 1 for people in first.values()),
-        len({rankings.cases[case].source for case in first}),
+        controls,
+        len(people),
+        sum(len(names) > 1 for names in people.values()),
+        len({rankings.cases[case].source for case in people}),
         tuple(found),
         scores.described,
         scores.left_out,
-        (*told.notes, *scores.notes),
+        compared if scores.values else (),
+        rankings.sources_known,
+        (*told.notes, *_gaps(rankings, people), *scores.notes),
     )
     spoken = tuple(replace(one, answer=in_words(one, results)) for one in results.dimensions)
     return replace(results, dimensions=spoken)
+
+
+def _compared(models: Sequence[str], scores: Scores, controls: frozenset[str]) -> tuple[str, ...]:
+    """Those that have a run; without controls, which are easily told apart, if enough remain."""
+    have = tuple(name for name in models if name in scores.runs)
+    real = tuple(name for name in have if name not in controls)
+    return real if len(real) >= LEAST_MODELS else have
+
+
+def _people_by_case(rankings: Rankings) -> dict[str, set[str]]:
+    """Who compared anything in a case, for the first time."""
+    found: dict[str, set[str]] = {}
+    for key, ranks in rankings.given.items():
+        if key.showing == 1 and len(ranks) > 1:
+            found.setdefault(key.case, set()).add(key.annotator)
+    return found
+
+
+def _gaps(rankings: Rankings, people: dict[str, set[str]]) -> list[str]:
+    notes = []
+    whole = len(rankings.models)
+    if partial := sum(len(ranks) < whole for ranks in rankings.given.values()):
+        notes.append(f"{partial} of {len(rankings.given)} rankings leave out a model.")
+    if lone := {key.case for key in rankings.given if key.showing == 2} - set(people):
+        noun = "case has" if len(lone) == 1 else "cases have"
+        notes.append(f"{len(lone)} {noun} a second ranking, but no first: not used.")
+    return notes
 
 
 def _without(told: Told, names: list[str]) -> Told:
@@ -163,14 +189,13 @@ def _from_ranks(rankings: Rankings, name: str) -> AnnotatorFacts:
     return AnnotatorFacts(name, len(cases), 0, len(cases), 0, 0, len(twice), None)
 
 
-def _consistent(facts: AnnotatorFacts, rankings: Rankings) -> AnnotatorFacts:
-    found: dict[str, Estimate] = {}
+def _consistent(people: Sequence[AnnotatorFacts], rankings: Rankings) -> tuple[AnnotatorFacts, ...]:
+    found: dict[str, dict[str, Estimate]] = {one.name: {} for one in people}
     for dimension in rankings.dimensions:
         again = rankings.ranked(dimension, 2)
         before = rankings.ranked(dimension, only=again.cases)
         again = rankings.ranked(dimension, 2, only=before.cases)
-        if not before.cases:
-            continue
-        if mine := self_agreement(before, again).get(facts.name):
-            found[dimension] = mine[0]
-    return replace(facts, consistency=found)
+        if before.cases:
+            for name, (spearman, _) in self_agreement(before, again).items():
+                found[name][dimension] = spearman
+    return tuple(replace(one, consistency=found[one.name]) for one in people)

@@ -71,5 +71,10 @@ class StudyResults:
     scores: dict[str, Score] = field(default_factory=dict)
     #: Metrics of the ledgers that took no part, with the reason.
     left_out: dict[str, str] = field(default_factory=dict)
+    #: The models over which metrics were compared with people: without controls where that leaves
+    #: three or more, else all.
+    compared: tuple[str, ...] = ()
+    #: Whether it is known which cases share a source picture; else each counts as its own.
+    sources_known: bool = True
     #: What a reader must know: gaps, replaced outputs, excluded annotators.
     notes: tuple[str, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,8 @@ from medebench.report.facts import Score, describe
 from medebench.runs.run import Run
 from medebench.study.rankings import About, Rankings
 
+#: How the reason of such a score begins (see `medebench.metrics.pixel`).
+INFINITE = "infinite: "
 NO_DIRECTION = "neither more nor less of it is better"
 
 
@@ -24,6 +27,8 @@ class Scores:
     """metric -> (case, model) -> value as the ledger has it."""
 
     values: dict[str, dict[tuple[str, str], float]] = field(default_factory=dict)
+    #: The runs that were read.
+    runs: frozenset[str] = frozenset()
     described: dict[str, Score] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
     controls: frozenset[str] = frozenset()
@@ -43,13 +48,14 @@ class Scores:
 
     def with_sources(self, rankings: Rankings) -> Rankings:
         """A table may not know which cases share a picture; the ledgers do."""
+        if rankings.sources_known:
+            return rankings
         cases = {
             case: About(about.organ, self.sources.get(case, about.source))
-            if about.source == case
-            else about
             for case, about in rankings.cases.items()
         }
-        return replace(rankings, cases=cases)
+        known = all(case in self.sources for case in cases)
+        return replace(rankings, cases=cases, sources_known=known)
 
 
 def read_scores(
@@ -87,8 +93,8 @@ def read_scores(
         own = rows.filter(pl.col("metric") == name)
         kept = {
             (case, run): value
-            for case, run, value in own.select("case", "run", "value").iter_rows()
-            if value is not None and (case, run) not in replaced
+            for case, run, given, reason in own.select("case", "run", "value", "reason").iter_rows()
+            if (value := _value(given, reason)) is not None and (case, run) not in replaced
         }
         if kept:
             values[name] = kept
@@ -98,6 +104,7 @@ def read_scores(
     sources = dict(rows.select("case", "source").unique().iter_rows())
     return Scores(
         values,
+        frozenset(entry.name for entry in material.entries),
         {name: described[name] for name in names},
         left_out,
         frozenset(entry.name for entry in material.controls),
@@ -120,11 +127,26 @@ def _hash(entry: Entry, case: str, k: int) -> str | None:
     return output.sha256 if output else None
 
 
+def _value(value: float | None, reason: str | None) -> float | None:
+    """A score without an upper end has no number to average, but it has a place: the first."""
+    if value is None and reason is not None and reason.startswith(INFINITE):
+        return math.inf
+    return value
+
+
 def _missing(material: Material, rankings: Rankings) -> list[str]:
     notes = []
     have = {entry.name for entry in material.entries}
     if lacking := [name for name in rankings.models if name not in have]:
         notes.append(f"No scores of {', '.join(lacking)}: no run of this name was given.")
+    if unused := [entry.name for entry in material.entries if entry.name not in rankings.models]:
+        notes.append(f"Nobody ranked {', '.join(unused)}: not used.")
+    if other := [case for case in material.clashes if case in rankings.cases]:
+        noun = "case is" if len(set(other)) == 1 else "cases are"
+        notes.append(
+            f"{len(set(other))} ranked {noun} not the same in all runs (other content under the "
+            "same id): scores of later runs are not used there."
+        )
     held = {case for entry in material.entries for case in entry.cases}
     if lost := [case for case in rankings.cases if case not in held]:
         notes.append(f"{len(lost)} of {len(rankings.cases)} ranked cases are in none of the runs.")

@@ -118,7 +118,7 @@ def _agreement(study: Study, answers: list[Answer]) -> dict[str, Any]:
 
     try:
         ranked = ranked_by_dimension(study.design, answers)
-        found = {key: agreement(one, resamples=0) for key, one in ranked.items()}
+        found = {key: agreement(one) for key, one in ranked.items()}
     except Exception:
         # Whatever is wrong with a number, the study must still be possible to watch and to close.
         log.exception("agreement could not be computed")

@@ -1,0 +1,182 @@
+"""What people think of each case, as metrics are held against it; and means over cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medebench.analysis.bootstrap import Floats, sum_by
+from medebench.analysis.comparisons import mean_known
+from medebench.analysis.jackknife import agreement_interval, why_no_interval
+from medebench.analysis.ranked import Estimate, Ranked, midranks
+from medebench.analysis.resampled import LEAST_SOURCES, expanded_interval, resampled_means
+from medebench.analysis.rowwise import spearman_rows
+
+#: With two models a rank correlation can only be 1 or -1, and tells next to nothing.
+LEAST_MODELS = 3
+#: A metric must have a number in this share of the cases that people have a view of to be the best.
+LEAST_SHARE = 0.5
+# Below this, resamples differ by rounding only.
+_SAME = 1e-12
+
+Statistic = Callable[[Floats, Floats], Floats]
+Flags = NDArray[np.bool_]
+
+
+class Views:
+    """People's view of each case: mean ranks over the models that everybody there ranked.
+
+    Whoever ranked fewer than two models of a case compared nothing and does not count there. All
+    metrics, and each person against the others, are held against the same models of a case: a
+    metric that may leave out a model has an easier task than one that may not.
+    """
+
+    def __init__(self, people: Ranked, level: float, resamples: int, seed: int) -> None:
+        self.level, self.resamples, self.seed = level, resamples, seed
+        self.shape = (len(people.cases), len(people.models))
+        self.models = people.models
+        # In one fixed order, so that the last digits do not depend on that of the rows.
+        self.rows = sorted(range(self.shape[0]), key=lambda c: (people.sources[c], people.cases[c]))
+        known = ~np.isnan(people.ranks[:, self.rows])
+        rated = known & (known.sum(axis=2, keepdims=True) > 1)
+        raters = rated.any(axis=2, keepdims=True)
+        self.common: Flags = (rated | ~raters).all(axis=0) & raters.any(axis=0)
+        self.ranks = midranks(np.where(rated & self.common, people.ranks[:, self.rows], np.nan))
+        self.view = mean_known(self.ranks)
+        self.sources = np.array([people.sources[c] for c in self.rows], dtype=str)
+        self.ranked: Flags = known.any(axis=(0, 2))
+        self.of = int(self.ranked.sum())
+        self.several: Flags = raters.sum(axis=(0, 2)) > 1
+        self.few: Flags = self.common.sum(axis=1) < LEAST_MODELS
+        self.level_all: Flags = _constant(self.view)
+        #: Cases in which a metric can be held against people.
+        self.usable = int((~self.few & ~self.level_all).sum())
+
+    def against(self, statistic: Statistic, values: Floats) -> Floats:
+        """The statistic of each case, NaN where it has none; a low rank is a good one."""
+        found = statistic(np.where(self.common, values, np.nan), -self.view)
+        return np.where(self.few | self._lacking(values).any(axis=1), np.nan, found)
+
+    def persons(self) -> list[Floats]:
+        """Each annotator's rho with the mean of the others, in each case."""
+        rhos = [spearman_rows(own, self.others(a)) for a, own in enumerate(self.ranks)]
+        return [np.where(self.few, np.nan, rho) for rho in rhos]
+
+    def others(self, a: int) -> Floats:
+        return mean_known(np.delete(self.ranks, a, axis=0))
+
+    def beyond_person(self, values: Floats, persons: Sequence[Floats]) -> Floats:
+        """rho of the metric less that of a person, both with the mean of the other people.
+
+        Averaged over the people of a case. Like with like: the metric has no part in what it is
+        held against, and neither has the person.
+        """
+        gaps = []
+        shown = np.where(self.common, values, np.nan)
+        without = self.few | self._lacking(values).any(axis=1)
+        for a, person in enumerate(persons):
+            gap = spearman_rows(shown, -self.others(a)) - person
+            gaps.append(np.where(without, np.nan, gap))
+        return mean_known(np.stack(gaps)) if gaps else np.full(len(self.rows), np.nan)
+
+    def _lacking(self, values: Floats) -> Flags:
+        return np.asarray(self.common & np.isnan(values))
+
+    def missing(self, values: Floats, rho: Floats) -> str:
+        """How many cases have no rho, and why."""
+        gone = self.ranked & np.isnan(rho)
+        if not gone.any():
+            return ""
+        lacking = self._lacking(values)
+        lacks = gone & ~self.few & lacking.any(axis=1)
+        level = gone & ~self.few & ~lacks & self.level_all
+        flat = gone & ~self.few & ~lacks & ~level
+        names = sorted(self.models[m] for m in np.flatnonzero(lacking[lacks].any(axis=0)))
+        whom = " or ".join(names) if len(names) < 3 else "a ranked model"
+        told = [
+            (gone & self.few, f"fewer than {LEAST_MODELS} models that everybody ranked"),
+            (lacks, f"it has no value for {whom}"),
+            (flat, "it is the same for all models"),
+            (level, "people tied all models"),
+        ]
+        parts = [f"{why} in {int(cases.sum())}" for cases, why in told if cases.any()]
+        told_all = f"no rho in {int(gone.sum())} of {self.of} cases: {', '.join(parts)}"
+        n = self.of - int(gone.sum())
+        return told_all if not n or self.takes_part(n) else f"{told_all}; too few to be the best"
+
+    def takes_part(self, n: int) -> bool:
+        return n > 0 and n >= LEAST_SHARE * self.usable
+
+    def means(self, columns: Sequence[Floats]) -> Floats:
+        """Means over cases (resamples x columns); all columns share the draws.
+
+        Only ranked cases are drawn from: what nobody has looked at is no evidence.
+        """
+        return resampled_means(
+            np.column_stack(columns)[self.ranked],
+            self.sources[self.ranked].tolist(),
+            resamples=self.resamples,
+            seed=self.seed,
+        )
+
+    def count_sources(self, column: Floats) -> int:
+        return len(np.unique(self.sources[np.isfinite(column)]))
+
+    def estimate(self, column: Floats, drawn: Floats, reason: str) -> Estimate:
+        """Mean over cases with its interval, from the same mean in the resamples."""
+        known = np.isfinite(column)
+        n = int(known.sum())
+        if not n:
+            return Estimate(None, None, 0, self.of, reason or "people ranked no case")
+        sources = self.count_sources(column)
+        interval, why = None, ""
+        if sources < LEAST_SOURCES:
+            why = f"no interval: {sources} source images"
+        elif all_the_same(drawn):
+            why = "no interval: all sources say the same"
+        else:
+            interval = expanded_interval(drawn, self.level, sources)
+        reasons = "; ".join(filter(None, [reason, why]))
+        return Estimate(float(column[known].mean()), interval, n, self.of, reasons)
+
+    def one_person(self, persons: Sequence[Floats]) -> Estimate:
+        """Mean of `persons` over people and cases.
+
+        With two annotators this is their agreement, so the interval is of the same kind as there.
+        """
+        several = int(self.several.sum())
+        if not several:
+            return Estimate(None, None, 0, self.of, "no case was ranked by two annotators")
+        rho = mean_known(np.stack(persons))
+        known = np.isfinite(rho)
+        n = int(known.sum())
+        parts = []
+        if several < self.of:
+            parts.append(f"{self.of - several} of {self.of} cases have one annotator")
+        if n < several:
+            few = f"fewer than {LEAST_MODELS} models that everybody ranked, or somebody tied all"
+            parts.append(f"no rho in {several - n} of {several} cases: {few}")
+        if not n:
+            return Estimate(None, None, 0, self.of, "; ".join(parts))
+        codes = np.unique(self.sources[known], return_inverse=True)[1]
+        sums, counts = sum_by(codes, rho[known]), np.bincount(codes)
+        value, rest = float(sums.sum() / n), n - counts
+        without = np.divide(sums.sum() - sums, rest, out=np.full(len(rest), np.nan), where=rest > 0)
+        interval = agreement_interval(value, without, level=self.level)
+        if interval is None:
+            parts.append(why_no_interval(without))
+        return Estimate(value, interval, n, self.of, "; ".join(parts))
+
+
+def all_the_same(drawn: Floats) -> bool:
+    """Whether all resamples say the same: then their spread tells nothing about how sure it is."""
+    known = drawn[np.isfinite(drawn)]
+    return len(known) == 0 or bool(np.ptp(known) < _SAME)
+
+
+def _constant(values: Floats) -> Flags:
+    low = np.where(np.isnan(values), np.inf, values).min(axis=1, initial=np.inf)
+    high = np.where(np.isnan(values), -np.inf, values).max(axis=1, initial=-np.inf)
+    return np.asarray(low >= high)
