@@ -40,7 +40,7 @@ def _rankings(
 ) -> Rankings:
     """Everybody ranks as the models are called."""
     cases = {f"c{i}": About("Teeth", f"s{i}") for i in range(12)}
-    ranks = {name: float(place) for place, name in enumerate(models)}
+    ranks = {name: float(place) for place, name in enumerate(models, start=1)}
     given = {Given(who, case, "vq"): ranks for who in people for case in cases}
     return Rankings(people, models, ("vq",), cases, given)
 
@@ -74,6 +74,29 @@ def test_a_model_without_a_run_is_left_out_and_named(runs):
 def test_a_run_that_nobody_ranked_is_named(runs):
     results = _results(_rankings(MODELS), runs)
     assert "Nobody ranked identity, reference: not used." in results.notes
+
+
+def test_a_model_that_is_called_almost_like_a_run_is_a_slip(runs):
+    for wrong in ("Best", "beest"):
+        with pytest.raises(InputError, match=f"model '{wrong}' .* if 'best' is meant"):
+            _results(_rankings((wrong, "good", "poor")), runs)
+    whole = _rankings(MODELS)
+    given = dict(whole.given)
+    given[Given("a", "c0", "vq")] = {"beest": 1.0, "good": 2.0, "poor": 3.0}
+    models = ("best", "beest", "good", "poor")
+    slip = Rankings(whole.annotators, models, ("vq",), whole.cases, given)
+    with pytest.raises(InputError, match="model 'beest'"):
+        _results(slip, runs)
+    # ranked side by side, they are two
+    assert "beest" not in _results(_rankings(models), runs).compared
+    with pytest.raises(InputError, match="none of the runs"):
+        _results(_rankings(("x", "y", "z")), runs)
+
+
+def test_names_of_people_can_be_kept_out(runs):
+    results = _results(_rankings(people=("Dr. Wu", "Ana")), runs, anonymous=True)
+    assert list(results.dimensions[0].agreement.pairs) == [("annotator 1", "annotator 2")]
+    assert "Wu" not in repr(results) and "Ana" not in repr(results)
 
 
 def test_an_infinite_score_is_the_first_place(runs):

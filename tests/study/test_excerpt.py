@@ -78,7 +78,7 @@ def test_people_who_rank_like_the_published_judge_are_followed_by_it_best(
     runs, published, tmp_path
 ):
     def rank(_who: str, case: str, dimension: str, model: str) -> float:
-        return -published[model][case][PUBLISHED[dimension]]
+        return 11 - published[model][case][PUBLISHED[dimension]]
 
     table = _write(tmp_path / "judge.csv", runs, ["one", "two"], PUBLISHED, rank)
     told, found = read_study(table, [run.path for run in runs])

@@ -64,6 +64,7 @@ def test_tables_of_a_spreadsheet_are_read(tmp_path: Path):
         (HEAD + "a,1,ea,x,nan\n", "rank is 'nan'"),
         (HEAD + "a,1,ea,x,inf\n", "rank is 'inf'"),
         (HEAD + "a,1,ea,x,\n", "rank is ''"),
+        (HEAD + "a,1,ea,x,0\n", "rank is '0'; a number from 1 on is meant"),
         (HEAD + "a,,ea,x,1\n", "line 2: case is empty"),
         (HEAD + "a,1,ea,x,1\na,1,ea,x,2\n", "line 3: 'a' ranks 'x' a second time"),
         (HEAD + 'a,1,ea,"x,1\n', "is not CSV"),

@@ -84,4 +84,5 @@ def _people(study: Path, runs: list[Run], database: str | None) -> Section:
     told, _ = read_study(study, [run.path for run in runs], database=database)
     # Models come before controls, as in the rest of the report: their colours go by place.
     names = [run.name for run in sorted(runs, key=lambda run: run.info.control)]
-    return section(study_results(told, runs), names)
+    # A report is shown around; who the annotators are is not its business.
+    return section(study_results(told, runs, anonymous=True), names)

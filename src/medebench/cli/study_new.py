@@ -82,7 +82,9 @@ def new(
             }
         )
         return
-    organs = ", ".join(f"{organ} {taken}" for organ, (taken, _) in made.organs.items())
+    counts = sorted({taken for taken, _ in made.organs.values()})
+    each = f"{counts[0]} each" if len(counts) == 1 else f"{counts[0]} to {counts[-1]} each"
+    organs = f"{len(made.organs)} organs, {each}"
     say(f"{made.cases} cases ({organs}), {made.shared} of them for two or more annotators")
     for name, tasks in made.tasks.items():
         extra = f"1 trial, {made.controls} controls and {made.repeats} repeats among them"

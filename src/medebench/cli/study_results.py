@@ -30,6 +30,9 @@ def results(
     without: Annotated[
         list[str] | None, typer.Option(help="Leave this annotator out.", metavar="NAME")
     ] = None,
+    anonymous: Annotated[
+        bool, typer.Option("--anonymous", help="Call annotators 1, 2, ... in what is written.")
+    ] = False,
     database: Database = None,
     k: Annotated[
         int | None, typer.Option("-k", min=0, help="For a CSV file: which output; default: 0.")
@@ -53,7 +56,7 @@ def results(
     from medebench.study.results.write import write_results
 
     told, found = read_study(source, [*(runs or []), *(more or [])], database=database, k=k)
-    made = study_results(told, found, without=without or (), seed=seed)
+    made = study_results(told, found, without=without or (), anonymous=anonymous, seed=seed)
     folder = out or (source / "results" if source.is_dir() else Path(f"{source.stem}-results"))
     write_results(made, folder.expanduser().absolute())
     if as_json:

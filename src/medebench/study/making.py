@@ -156,6 +156,8 @@ def _name_problem(name: str) -> str | None:
         return "holds characters that do not show; use printable ones, no blanks at the ends"
     if "/" in name or "\\" in name or name in (".", ".."):
         return "cannot be part of an address; leave out '/' and '\\'"
+    if not any(letter.isalpha() for letter in name):
+        return "has no letter; say how many annotators there are, or their names"
     return None
 
 

@@ -90,6 +90,17 @@ class Rankings:
             given={key: one for key, one in self.given.items() if key.annotator not in gone},
         )
 
+    def renamed(self, names: Mapping[str, str]) -> Rankings:
+        """The same with other names for the annotators."""
+        return replace(
+            self,
+            annotators=tuple(names[name] for name in self.annotators),
+            given={
+                key._replace(annotator=names[key.annotator]): ranks
+                for key, ranks in self.given.items()
+            },
+        )
+
 
 def from_answers(design: Design, answers: Iterable[Answered]) -> Rankings:
     """What was ranked to the end; trials and controls say nothing about models."""

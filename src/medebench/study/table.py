@@ -134,9 +134,9 @@ def _rank(path: Path, line: int, text: str) -> float:
         rank = float(text)
     except ValueError:
         rank = math.nan
-    if not math.isfinite(rank):
+    if not (math.isfinite(rank) and rank >= 1):
         raise InputError(
-            f"{path}: line {line}: rank is '{text}'; a number is meant, 1 for the best "
+            f"{path}: line {line}: rank is '{text}'; a number from 1 on is meant, 1 for the best "
             "(leave out what was not ranked)"
         )
     return rank

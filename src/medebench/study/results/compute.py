@@ -71,11 +71,17 @@ def study_results(
     runs: Sequence[Run] = (),
     *,
     without: Iterable[str] = (),
+    anonymous: bool = False,
     resamples: int = 2000,
     seed: int = 0,
 ) -> StudyResults:
-    """Agreement, order of the models and, for the scores of `runs`, their worth."""
+    """Agreement, order of the models and, for the scores of `runs`, their worth.
+
+    `anonymous` calls the annotators 1, 2, ... in what is to be shown around.
+    """
     told = _without(told, list(dict.fromkeys(without)))
+    if anonymous:
+        told = _anonymous(told)
     rankings = told.rankings
     if not any(key.showing == 1 for key in rankings.given):
         raise InputError(f"{told.title}: no case has been ranked to the end yet")
@@ -154,6 +160,17 @@ def _without(told: Told, names: list[str]) -> Told:
         rankings=told.rankings.without(names),
         annotators=tuple(one for one in told.annotators if one.name not in names),
         notes=(*told.notes, f"Left out by wish: {', '.join(names)}."),
+    )
+
+
+def _anonymous(told: Told) -> Told:
+    names = {
+        name: f"annotator {number}" for number, name in enumerate(told.rankings.annotators, start=1)
+    }
+    return replace(
+        told,
+        rankings=told.rankings.renamed(names),
+        annotators=tuple(replace(one, name=names[one.name]) for one in told.annotators),
     )
 
 

@@ -6,12 +6,14 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 
 import numpy as np
 import polars as pl
 
 from medebench.analysis.bootstrap import Floats
 from medebench.analysis.ranked import Ranked
+from medebench.errors import InputError
 from medebench.report.collect import Entry, Material, collect
 from medebench.report.facts import Score, describe
 from medebench.runs.run import Run
@@ -62,6 +64,7 @@ def read_scores(
     runs: Sequence[Run], rankings: Rankings, shown: Mapping[str, Mapping[str, str]], k: int
 ) -> Scores:
     """Output `k` of the cases that were ranked; one that was replaced since then does not count."""
+    _check_names(runs, rankings)
     material = collect(runs)
     frame = _all_scores(material)
     ranked, models = set(rankings.cases), set(rankings.models)
@@ -111,6 +114,26 @@ def read_scores(
         {case: source for case, source in sources.items() if source},
         tuple(notes),
     )
+
+
+def _check_names(runs: Sequence[Run], rankings: Rankings) -> None:
+    """A model that is called almost like a run is a slip of the pen, not another model."""
+    names = {run.name.casefold(): run.name for run in runs}
+    for model in rankings.models:
+        if model in names.values():
+            continue
+        near = [names[name] for name in get_close_matches(model.casefold(), names, 1, 0.8)]
+        # Two models of similar names are ranked side by side; a slip stands in the other's place.
+        if near and not any({model, near[0]} <= set(one) for one in rankings.given.values()):
+            raise InputError(
+                f"model '{model}' of the rankings: there is no run of this name; if '{near[0]}' "
+                "is meant, call it so"
+            )
+    if not set(rankings.models) & set(names.values()):
+        raise InputError(
+            f"none of the runs ({', '.join(names.values())}) is called like a ranked model "
+            f"({', '.join(rankings.models)}); rename the models in the table or the run folders"
+        )
 
 
 def _all_scores(material: Material) -> pl.DataFrame:
