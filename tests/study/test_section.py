@@ -123,6 +123,13 @@ def test_numbers_of_the_tables_are_those_of_the_results() -> None:
                 assert one.rho.reason in text
 
 
+def test_notes_say_what_bold_is() -> None:
+    text = " ".join(parse(made_section("usual").html).text.split())
+    assert "Bold: the leader, the highest of the metrics with a number in at least half" in text
+    assert "the highest. †" not in text and "(one person: jackknife)" in text
+    assert "One person against the mean of the others" in text
+
+
 def test_a_report_takes_it_in_and_lets_it_go(runs: list[mb.Run], tmp_path: Path) -> None:
     out = tmp_path / "report"
     made = made_section("usual")

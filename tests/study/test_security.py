@@ -6,7 +6,9 @@ import hashlib
 import json
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -262,7 +264,8 @@ def test_nobody_else_sees_the_administrators_pages(panel: Panel):
     assert page.status_code == 200 and page.text != tab.get("/admin").text
     assert admin.get("/api/admin").json()["closed"] is None
     with open_store(panel.study) as store:
-        assert store.has_invitation("annotator-1") and store.who(tab.cookies.popitem()[1])
+        assert store.people()["annotator-1"].revoked_at is None
+        assert store.who(tab.cookies.popitem()[1])
 
 
 def test_strangers_see_nothing(shared_panel: Panel):
@@ -360,6 +363,24 @@ def test_a_page_cannot_use_the_forgery_token_of_another_session(panel: Panel):
     tab.headers["x-medebench-token"] = other.headers["x-medebench-token"]
     answer = tab.save(1, 0)
     assert answer.status_code == 403 and "reload" in answer.json()["problem"]
+
+
+def test_a_page_is_shown_nothing_that_belongs_to_another_session(panel: Panel):
+    """Somebody else has signed in beside it: the cookie is theirs, the token still the page's."""
+    tab, other = panel.sign_in(), panel.sign_in("annotator-2")
+    other.save(1, 0)
+    looking = [one for one in routes(panel.study) if one[0] == "GET" and "/static/" not in one[1]]
+    assert ("GET", "/api/tasks/1") in looking and ("GET", "/api/study") in looking
+    foreign = {"x-medebench-token": tab.headers["x-medebench-token"]}
+    for method, path in looking:
+        answer = other.request(method, path, headers=foreign)
+        assert answer.status_code == 403 and set(answer.json()) == {"problem"}, path
+    assert other.get("/api/tasks/1").json()["version"] == 1
+    # Pictures come without the token. Their letters mean other models for another person.
+    own = tab.get("/api/study").json()["pictures"]
+    assert own != other.get("/api/study").json()["pictures"]
+    assert tab.get(f"/pictures/1/A.png?of={own}").status_code == 200
+    assert other.get(f"/pictures/1/A.png?of={own}").status_code == 403
 
 
 def test_requests_of_ones_own_pages_pass(panel: Panel):
@@ -541,7 +562,8 @@ def test_links_among_the_pictures_are_refused(study: Study, tmp_path: Path):
 def test_a_strict_policy_on_every_answer(panel: Panel):
     parts = dict(part.split(" ", 1) for part in POLICY.split("; "))
     assert parts["default-src"] == "'none'"
-    assert parts["script-src"] == parts["style-src"] == parts["connect-src"] == "'self'"
+    for name in ("script-src", "style-src", "connect-src", "img-src"):
+        assert parts[name] == "'self'"
     assert {parts[name] for name in ("base-uri", "form-action", "frame-ancestors")} == {"'none'"}
     assert "unsafe" not in POLICY and "*" not in POLICY and "http" not in POLICY
 
@@ -636,7 +658,7 @@ def test_other_names_for_this_machine_are_refused(study: Study):
         assert httpx.get(f"{url}/join", headers=own).status_code == 200
         assert httpx.get(f"{url}/join", headers=other).status_code == 421
     with serving(study, host="0.0.0.0") as url:
-        local = url.replace("0.0.0.0", "127.0.0.1")
+        local = f"http://127.0.0.1:{url.rpartition(':')[2]}"
         assert httpx.get(f"{local}/join", headers={"host": "192.168.7.7"}).status_code == 200
         assert httpx.get(f"{local}/join", headers={"host": "evil.example"}).status_code == 421
 
@@ -649,14 +671,29 @@ def test_a_rate_limit_on_sign_in(panel: Panel):
     tab = panel.sign_in()
     for _ in range(10):
         assert stranger.post("/api/sign-in", json={"token": "guess"}).status_code == 401
-    refused = stranger.post("/api/sign-in", json={"token": tab.token})
+    refused = stranger.post("/api/sign-in", json={"token": "guess"})
     assert refused.status_code == 429
     assert 1 <= int(refused.headers["retry-after"]) <= 60
-    # Who is signed in already is not disturbed; a made-up address does not help.
-    assert tab.save(1, 0).status_code == 200
+    # A made-up address does not help.
     headers = {"x-forwarded-for": "10.1.2.3"}
-    again = stranger.post("/api/sign-in", json={"token": tab.token}, headers=headers)
+    again = stranger.post("/api/sign-in", json={"token": "guess"}, headers=headers)
     assert again.status_code == 429
+    # Who is signed in, or has a link that works, is not disturbed: a hospital is one address.
+    assert tab.save(1, 0).status_code == 200
+    assert panel.again(tab.token).save(1, 1).status_code == 200
+    assert stranger.post("/api/sign-in", json={"token": "guess"}).status_code == 429
+
+
+def test_many_guesses_at_once_count_as_many_and_links_that_work_not_at_all(panel: Panel):
+    tab = panel.sign_in()
+
+    def sign_in(token: str) -> int:
+        return httpx.post(f"{panel.url}/api/sign-in", json={"token": token}).status_code
+
+    with ThreadPoolExecutor(15) as pool:
+        assert set(pool.map(sign_in, [tab.token] * 15)) == {200}
+        found = Counter(pool.map(sign_in, [f"guess-{number}" for number in range(30)]))
+    assert found == {401: 10, 429: 20}
 
 
 def test_behind_a_proxy_the_limit_is_for_each_visitor(study: Study):
@@ -696,3 +733,8 @@ def test_the_limit_forgets_after_a_minute_and_does_not_grow():
     for number in range(100):
         limit.failed(f"10.0.1.{number}")
     assert len(limit._failures) == 5
+    for _ in range(10):
+        limit.failed("10.0.2.1")
+        limit.succeeded("10.0.2.1")
+    limit.succeeded("10.0.3.1")
+    assert limit.wait("10.0.2.1") == 0 and len(limit._failures) == 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import socket
 import subprocess
@@ -15,7 +16,9 @@ import httpx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
+from medebench.cli import app
 from medebench.errors import InputError
 from medebench.study.design import Study
 from medebench.study.server.security import read_origin
@@ -310,7 +313,7 @@ def test_what_the_administrator_sees(panel: Panel):
     attentive = {key: [sorted(letters.values()), [ruined]] for key in ("ea", "cp", "vq")}
     for place, seconds in ((0, 100.0), (1, 4.0), (2, 8.0)):
         tab.save(place, 0, state="done", seconds=seconds)
-    tab.save(4, 0, state="done", ranks=attentive, seconds=6.0)
+    tab.save(4, 0, state="done", ranks=attentive, seconds=7.0)
     tab.save(3, 0, state="skipped", reason="two <i>moles</i>", seconds=1.0)
     last = tab.save(5, 0)
     told = admin.get("/api/admin").json()
@@ -454,6 +457,95 @@ def test_a_signal_ends_it_cleanly_and_finishes_saves(
     panel.close()
     with open_store(study) as store:
         assert store.count() == 1
+
+
+def test_who_is_in_a_hurry_gets_no_traceback(study: Study, start: Callable[..., Process]):
+    """Ctrl-C twice, while somebody's request has been under way for long."""
+    server = start(study.path)
+    host, _, port = server.url.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port))) as stalled:
+        stalled.sendall(
+            b"PUT /api/tasks/0 HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 99\r\n"
+            b"Content-Type: application/json\r\n\r\n{"
+        )
+        assert httpx.get(f"{server.url}/join").status_code == 200
+        server.process.send_signal(signal.SIGINT)
+        with pytest.raises(subprocess.TimeoutExpired):
+            server.process.wait(0.5)
+        server.process.send_signal(signal.SIGINT)
+        _, errors = server.process.communicate(timeout=5)
+    assert (server.process.returncode, errors) == (0, "")
+
+
+class Command:
+    """`medebench study serve` as people start it, until it says that it is there."""
+
+    def __init__(self, study: Study, *words: str) -> None:
+        call = [sys.executable, "-m", "medebench", "study", "serve", str(study.path), "--port", "0"]
+        pipe = subprocess.PIPE
+        with subprocess.Popen([*call, *words], stdout=pipe, stderr=pipe, text=True) as process:
+            assert process.stderr is not None
+            lines = []
+            while line := process.stderr.readline():
+                lines.append(line)
+                if "Ctrl-C" in line:
+                    break
+            self.url = lines[-1].split(": ")[-1].split(" ")[0] if lines else ""
+            self.answers = self.url and reaches(self.url)
+            process.send_signal(signal.SIGINT)
+            self.told, rest = process.communicate(timeout=20)
+            self.said = "".join(lines) + rest
+            self.code = process.returncode
+
+    @property
+    def links(self) -> dict[str, str]:
+        found = (line.strip().split(": ", 1) for line in self.told.splitlines() if "#" in line)
+        return dict(found)
+
+
+def reaches(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}join").status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def test_links_are_given_out_once_and_a_restart_undoes_no_revocation(study: Study):
+    first = Command(study)
+    assert set(first.links) == {"annotator-1", "annotator-2", "admin"} and first.answers
+    assert "warning" not in first.said and first.code == 0
+    words = ["study", "invite", str(study.path)]
+    assert CliRunner().invoke(app, [*words, "annotator-1", "--revoke"]).exit_code == 0
+    again = Command(study)
+    assert again.links == {} and again.answers
+    nobody = CliRunner().invoke(app, [*words, "--json"])
+    assert nobody.exit_code == 0 and json.loads(nobody.stdout) == {}
+    with open_store(study) as store:
+        assert store.people()["annotator-1"].revoked_at is not None
+        for name in ("annotator-2", "admin"):
+            assert store.is_invitation(first.links[name].partition("#")[2])
+
+
+def test_open_to_a_network_it_warns_and_links_can_be_opened_there(study: Study):
+    open_to_all = Command(study, "--host", "0.0.0.0")
+    assert "warning: 0.0.0.0 lets other machines in without encryption" in open_to_all.said
+    for link in open_to_all.links.values():
+        assert link.startswith(open_to_all.url) and "0.0.0.0" not in link
+    assert open_to_all.answers or "ADDRESS-OF-THIS-MACHINE" in open_to_all.url
+
+
+def test_origins_are_checked_and_written_as_browsers_do_before_anybody_is_invited(study: Study):
+    words = ["study", "invite", str(study.path)]
+    with open_store(study) as store:
+        token = store.invite("annotator-1")
+    wrong = CliRunner().invoke(app, [*words, "annotator-1", "--origin", "study.example.org"])
+    assert wrong.exit_code == 2 and "--origin study.example.org: write it as" in wrong.stderr
+    with open_store(study) as store:
+        assert store.is_invitation(token)
+    right = CliRunner().invoke(app, [*words, "--origin", "https://Study.Example.org:443/"])
+    assert "annotator-2: https://study.example.org/join#" in right.stdout
+    served = Command(study, "--origin", "https://Study.Example.org:443/")
+    assert "https://study.example.org/ (Ctrl-C" in served.said
 
 
 def test_the_log_holds_no_secrets(study: Study, start: Callable[..., Process]):

@@ -281,9 +281,10 @@ def test_several_processes_may_make_the_tables(study: Study, database: str):
 
 
 def test_invitations(store: Store):
-    assert not store.has_invitation(ME)
+    assert store.people() == {}
     token = store.invite(ME)
-    assert store.has_invitation(ME) and not store.has_invitation("annotator-2")
+    assert list(store.people()) == [ME]
+    assert store.is_invitation(token) and not store.is_invitation(hashed(token))
     found = store.sign_in(token)
     assert found is not None and found[0] == ME
     session = found[1]
@@ -300,9 +301,8 @@ def test_invitations(store: Store):
     assert signed is not None
     store.revoke(ME)
     assert store.who(signed[1]) is None and store.sign_in(newer) is None
-    assert not store.has_invitation(ME) and store.people()[ME].revoked_at is not None
-    store.invite(ME)
-    assert store.has_invitation(ME) and store.people()[ME].revoked_at is None
+    assert not store.is_invitation(newer) and store.people()[ME].revoked_at is not None
+    assert store.is_invitation(store.invite(ME)) and store.people()[ME].revoked_at is None
     with pytest.raises(UnknownNameError, match="annotator-1, annotator-2 and admin"):
         store.invite("somebody")
     with pytest.raises(UnknownNameError):
@@ -384,6 +384,10 @@ def test_other_databases_are_refused_without_repeating_the_password(study: Study
     for url in ("mysql://me:hunter2@host/db", "hunter2", "postgresql://me:hunter2@host:port/db"):
         line = refused(study, url)
         assert "hunter2" not in line and "sqlite:///FILE" in line
+    pytest.importorskip("psycopg")
+    for options in ("user=me&password=hunter2", "sslpassword=hunter2"):
+        line = refused(study, f"postgresql://127.0.0.1:1/nowhere?{options}")
+        assert "hunter2" not in line and "127.0.0.1:1/nowhere: " in line
     for url in ("sqlite://", "sqlite:///:memory:"):
         assert "sqlite:///FILE" in refused(study, url)
 
@@ -439,6 +443,9 @@ def test_postgresql_that_refuses_or_is_not_there(study: Study, postgres_url: str
     line = refused(study, wrong)
     assert "password authentication failed" in line
     assert "hunter2" not in line and "***" in line
+    options = {"password": "hunter3"}
+    line = refused(study, url.set(password=None, query=options).render_as_string())
+    assert "password authentication failed" in line and "hunter3" not in line
     nowhere = url.set(database="nowhere").render_as_string(hide_password=False)
     line = refused(study, nowhere)
     assert '"nowhere" does not exist' in line and url.password not in line

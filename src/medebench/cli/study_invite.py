@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from medebench.cli.common import Json, guarded, print_json, say
-from medebench.cli.study_serve import Database, Origin, StudyFolder
+from medebench.cli.study_serve import Database, StudyFolder
 from medebench.errors import InputError
 
 
@@ -14,12 +14,16 @@ def invite(
     study: StudyFolder,
     names: Annotated[
         list[str] | None,
-        typer.Argument(help="Annotators, or admin; default: all who have no link.", metavar="NAME"),
+        typer.Argument(
+            help="Annotators, or admin; default: all who never had a link.", metavar="NAME"
+        ),
     ] = None,
     revoke: Annotated[
         bool, typer.Option("--revoke", help="End their links and sessions, make no new ones.")
     ] = False,
-    origin: Origin = "http://127.0.0.1:8765",
+    origin: Annotated[
+        str, typer.Option(help="How browsers reach the server: https://study.example.org.")
+    ] = "http://127.0.0.1:8765",
     database: Database = None,
     as_json: Json = False,
 ) -> None:
@@ -28,8 +32,11 @@ def invite(
     Example: medebench study invite study annotator-1
     """
     from medebench.study import open_study
+    from medebench.study.server.security import read_origin
     from medebench.study.server.store import open_store
 
+    # Before anybody's old link ends.
+    base = read_origin(origin)
     opened = open_study(study)
     people = [*(one.name for one in opened.design.annotators), "admin"]
     if unknown := [name for name in names or [] if name not in people]:
@@ -42,8 +49,8 @@ def invite(
                 store.revoke(name)
             say(f"revoked: {', '.join(names or [])}")
             return
-        chosen = names or [name for name in people if not store.has_invitation(name)]
-        base = (origin or "").rstrip("/")
+        # Who was left out on purpose gets a new link only by name.
+        chosen = names or [name for name in people if name not in store.people()]
         links = {name: f"{base}/join#{store.invite(name)}" for name in chosen}
     if as_json:
         print_json(links)
@@ -51,4 +58,4 @@ def invite(
     for name, link in links.items():
         typer.echo(f"{name}: {link}")
     if not links:
-        say("everybody has a link; name those who need a new one")
+        say("everybody has had a link; name those who need a new one")

@@ -35,27 +35,36 @@ def serve(
     """Let annotators rank in the browser.
 
     The first time, it prints a personal link for each annotator and one for the administrator;
-    `medebench study invite` makes new ones. Ctrl-C ends it, and the same command goes on.
+    later it goes on with those that were given out, and `medebench study invite` makes new ones.
+    Ctrl-C ends it, and the same command goes on.
 
     Example: medebench study serve study
     """
     from medebench.study import open_study
+    from medebench.study.server.security import read_origin
+    from medebench.study.server.serve import UNKNOWN, warning
     from medebench.study.server.serve import serve as start
     from medebench.study.server.store import open_store
 
     opened = open_study(study)
+    outside = read_origin(origin) if origin is not None else None
     with open_store(opened, database) as store:
         people = [*(one.name for one in opened.design.annotators), "admin"]
-        uninvited = [name for name in people if not store.has_invitation(name)]
+        # Not those whose invitation was revoked: a restart must not undo that.
+        uninvited = [name for name in people if name not in store.people()]
 
     def tell(url: str) -> None:
-        base = (origin or url).rstrip("/")
+        base = outside or url
         if uninvited:
             with open_store(opened, database) as store:
                 links = {name: f"{base}/join#{store.invite(name)}" for name in uninvited}
             typer.echo("Personal links, shown this once (they are stored only as hashes):")
             for name, link in links.items():
                 typer.echo(f"  {name}: {link}")
+        if UNKNOWN in base:
+            say(f"write the name or number of this machine in place of {UNKNOWN}")
         say(f"{opened.design.title}: {base}/ (Ctrl-C ends it)")
 
-    start(opened, host=host, port=port, database=database, origin=origin, on_ready=tell)
+    if words := warning(host, outside):
+        say(f"warning: {words}")
+    start(opened, host=host, port=port, database=database, origin=outside, on_ready=tell)

@@ -17,9 +17,29 @@ CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
 KEYS = ("ea", "cp", "vq")
 ENTER, ESCAPE, CONTROL, BACKSPACE = "\ue007", "\ue00c", "\ue009", "\ue003"
+UP, DOWN, TAB = "\ue013", "\ue015", "\ue004"
 Groups = list[list[str]]
 #: What the protocol answers when two people want the same thing, or the wrong one.
 EXPECTED = ("status of 401", "status of 403", "status of 409", "status of 423")
+
+
+MEDDLE = """
+const rules = arguments[0];
+window.letGo?.();
+window.held = 0;
+const released = new Promise((resolve) => { window.letGo = resolve; });
+window.realFetch ??= window.fetch;
+window.fetch = async (path, options) => {
+  const method = options?.method ?? "GET";
+  const rule = rules[`${method} ${path}`] ?? rules[method];
+  if (rule === "off") throw new TypeError("off");
+  if (rule > 0) return new Response('{"problem": "made up"}', {status: rule});
+  const answer = await window.realFetch(path, options);
+  if (rule === "lost") throw new TypeError("lost");
+  if (rule === "hold") { window.held += 1; await released; }
+  return answer;
+};
+"""
 
 
 def open_browser() -> Any:
@@ -170,6 +190,41 @@ class Person:
 
     def leave(self, before: str) -> None:
         self.until(lambda: self.js("location.hash") != before, "the next case")
+
+    def beside(self, address: str) -> None:
+        """Another tab of the same browser opens an address, until it is a page, and goes."""
+        first = self.driver.current_window_handle
+        self.driver.switch_to.new_window("tab")
+        self.driver.get(self.url + address)
+        self.until(lambda: self.shown("instructions") or self.shown("case"), "the other tab")
+        self.driver.close()
+        self.driver.switch_to.window(first)
+
+    def choose(self, button: str) -> None:
+        """A button of the words across the top."""
+        found = self.driver.find_elements("css selector", "#banner button")
+        next(one for one in found if one.text == button).click()
+
+    def jump(self, place: int) -> None:
+        self.driver.execute_script(
+            "document.getElementById('open-cases').click();"
+            "document.querySelectorAll('#cases-list button')[arguments[0]].click()",
+            place,
+        )
+
+    def meddle(self, rules: Mapping[str, str | int]) -> None:
+        """What becomes of requests, by "METHOD" or "METHOD path", until the next call.
+
+        "off": no connection. "lost": the server has it, its answer is not heard. "hold": its
+        answer comes with the next call of this. A number: the server says so.
+        """
+        self.driver.execute_script(MEDDLE, rules)
+
+    def hold(self, path: str, act: Callable[[], None]) -> None:
+        """Do something that asks for `path`, whose answer then waits."""
+        self.meddle({f"GET {path}": "hold"})
+        act()
+        self.until(lambda: self.js("window.held > 0"), f"{path} asked for")
 
     def requests(self) -> Sequence[str]:
         """Addresses and bodies that went to the server since the last call."""

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from medebench.study.design import Study
-from tests.study.browser.person import KEYS, Person, answers, token
+from tests.study.browser.person import ESCAPE, KEYS, UP, Person, answers, token
 
 
 def test_looking_zoom_flicker_outline_and_large(small: tuple[Study, Person]) -> None:
@@ -67,6 +67,41 @@ def test_looking_zoom_flicker_outline_and_large(small: tuple[Study, Person]) -> 
     person.press("z")
     assert not person.js("document.getElementById('large').open")
     assert person.orders == {key: [] for key in KEYS}  # looking ranks nothing
+    # The key goes down here and up there: nothing stays on.
+    person.chain().key_down("f").perform()
+    frame.click()
+    person.chain().key_up("f").perform()
+    person.press(ESCAPE)
+    assert not person.js("document.getElementById('large').open")
+    assert not visible('.tile[data-name="A"] .before')
+    person.chain().key_down("f").perform()
+    person.jump(1)
+    person.at_place(1)
+    assert not visible('.tile[data-name="A"] .before')
+    person.chain().key_up("f").perform()
+
+
+def test_keys_of_other_alphabets(small: tuple[Study, Person]) -> None:
+    study, person = small
+    person.begin(token(study))
+
+    def key(letter: str, code: str, **held: bool) -> None:
+        person.driver.execute_script(
+            "(document.querySelector('dialog[open]') ?? document.activeElement).dispatchEvent("
+            "new KeyboardEvent('keydown', {bubbles: true, cancelable: true, ...arguments[0]}))",
+            {"key": letter, "code": code, **held},
+        )
+
+    key("ф", "KeyA")
+    assert person.orders["ea"] == [["A"]]
+    key("я", "KeyZ", ctrlKey=True)
+    assert person.orders["ea"] == []
+    key("Я", "KeyZ", ctrlKey=True, shiftKey=True)
+    assert person.orders["ea"] == [["A"]]
+    key("я", "KeyZ")
+    key("с", "KeyC")
+    assert person.text("#large-stage .mark") == "C"
+    person.settle()
 
 
 def test_everything_is_named_and_can_be_reached(small: tuple[Study, Person]) -> None:
@@ -82,6 +117,12 @@ def test_everything_is_named_and_can_be_reached(small: tuple[Study, Person]) -> 
     chip = person.chip("ea", "A")
     assert chip.get_attribute("aria-label") == "Output A, 1st, tied with B"
     assert "1st, tied with B. 2 of 3 in Editing accuracy" in person.text("#live")
+    person.js("document.querySelector('.texts').focus()")
+    person.press(UP)  # scrolls there
+    assert person.order("ea") == [["A", "B"]]
+    assert person.find(".texts").aria_role == "region"
+    person.find('.list[data-key="ea"]').send_keys(UP)
+    assert person.order("ea") == [["A"], ["B"]]
     focused = person.js("document.activeElement.getAttribute('aria-activedescendant')")
     assert focused == "chip-ea-A"
     reached = set()
@@ -177,6 +218,32 @@ def test_touch_on_a_tablet_and_a_phone(small: tuple[Study, Person], size: tuple[
     assert small_targets == 0
 
 
+def test_low_windows_and_enlarged_pages_scroll_as_a_whole(small: tuple[Study, Person]) -> None:
+    """1440 x 900 at 200 % is 720 x 450."""
+    study, person = small
+    person.begin(token(study))
+    for width, height in ((720, 450), (683, 384), (844, 390), (960, 600)):
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        person.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        person.until(lambda: 136 <= person.js("document.querySelector('.frame').offsetWidth") < 310)
+        look = "(e => [e.scrollWidth - e.clientWidth, e.scrollHeight - e.clientHeight])"
+        look += "(document.querySelector(arguments[0]))"
+        person.until(lambda look=look: person.js(look, ".room")[0] <= 0, "pictures that fit")
+        for selector in ("html", "main", ".top", ".room", "#dimensions", ".texts"):
+            assert person.js(look, selector)[0] <= 0, (width, selector)
+        # Nothing scrolls inside of what scrolls.
+        for selector in (".texts", ".room", ".reading", "#dimensions", ".ranking"):
+            assert person.js(look, selector)[1] <= 1, (width, selector)
+        for selector in ('.tile[data-name="C"] .frame', "#next"):
+            show = "document.querySelector(arguments[0]).scrollIntoView({block: 'end'})"
+            person.js(show, selector)
+            box = person.js(
+                "document.querySelector(arguments[0]).getBoundingClientRect().toJSON()", selector
+            )
+            assert box["top"] >= 0 and box["right"] <= width, (width, selector)
+            assert box["bottom"] <= height + 1, (width, selector)
+
+
 def test_touch_on_a_large_screen_reaches_every_dimension(small: tuple[Study, Person]) -> None:
     """A finger on a dimension that is not the current one makes it so, and drags all the same."""
     study, person = small
@@ -192,6 +259,21 @@ def test_touch_on_a_large_screen_reaches_every_dimension(small: tuple[Study, Per
     assert person.orders == {key: [["A"], ["B"]] for key in KEYS}
     finger(person, person.chip("vq", "A"), person.find('.dimension[data-key="vq"] .pool'))
     assert person.orders["vq"] == [["B"]]
+    person.settle()
+    # A palm that comes down during a drag, on the same question or another, changes nothing.
+    for key in ("ea", "cp"):
+        at_, to = (middle(person, one) for one in (person.chip("ea", "C"), person.slot("ea", 2)))
+        palm = middle(person, person.chip(key, "B")) | {"id": 2}
+        touch(person, "touchStart", at_ | {"id": 1})
+        touch(person, "touchMove", {"x": at_["x"] + 20, "y": at_["y"] + 20, "id": 1})
+        touch(person, "touchStart", {"x": at_["x"] + 20, "y": at_["y"] + 20, "id": 1}, palm)
+        touch(person, "touchMove", to | {"id": 1}, palm)
+        touch(person, "touchEnd", to | {"id": 1})  # the palm leaves
+        touch(person, "touchEnd")
+        assert person.orders["ea"] == [["A"], ["B"], ["C"]]
+        assert person.orders["cp"] == [["A"], ["B"]]
+        assert person.js("document.querySelectorAll('.ghost, .lifted').length") == 0
+        finger(person, person.chip("ea", "C"), person.find('.dimension[data-key="ea"] .pool'))
     person.settle()
 
 

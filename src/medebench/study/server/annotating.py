@@ -32,6 +32,7 @@ def study(me: AnAnnotator, service: AService) -> dict[str, Any]:
         "title": design.title,
         "annotator": me.name,
         "csrf": me.forgery_token,
+        "pictures": _own(service, me.name),
         "closed": service.store.closed() is not None,
         "dimensions": dimensions(design.dimensions),
         "tasks": [
@@ -89,6 +90,10 @@ async def save(place: str, request: Request, me: ASaver, service: AService) -> R
 def picture(
     place: str, name: str, request: Request, me: AnAnnotator, service: AService
 ) -> Response:
+    # Pictures are asked for without the page's token, and the letters of the next person at this
+    # device mean other models.
+    if request.query_params.get("of", _own(service, me.name)) != _own(service, me.name):
+        raise Problem(403, "This page belongs to another sign-in; reload it.")
     number, case, asked = _find(service, me.name, place)
     file = picture_of(case, asked, name)
     if file is None:
@@ -111,6 +116,12 @@ def picture(
 def _tasks(service: Service, name: str) -> list[Task]:
     found = service.study.design.annotator(name)
     return found.tasks if found else []
+
+
+def _own(service: Service, name: str) -> str:
+    """What a person's pages ask for pictures with; no secret."""
+    text = f"{service.study.fingerprint} {name}"
+    return sha256(text.encode("utf-8", "surrogatepass"))[:16]
 
 
 def _find(service: Service, name: str, place: str) -> tuple[int, StudyCase, Task]:

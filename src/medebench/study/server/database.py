@@ -33,7 +33,7 @@ class Database:
     def __init__(self, url: URL) -> None:
         self.url = url
         #: For people: without the password.
-        self.name = url.database if url.drivername == "sqlite" else url.render_as_string()
+        self.name = url.database if url.drivername == "sqlite" else _public(url)
         self.is_sqlite = url.drivername == "sqlite"
         # Threads that wait for SQLite's lock sleep longer and longer; for ours they queue.
         self._writer: AbstractContextManager[Any]
@@ -81,8 +81,8 @@ class Database:
 
     def _words(self, error: DBAPIError) -> str:
         text = one_line(str(error.orig or error))
-        if self.url.password:
-            text = text.replace(str(self.url.password), "***")
+        for secret in _secrets(self.url):
+            text = text.replace(secret, "***")
         if not self.is_sqlite:
             return text
         for part, words in _SQLITE_WORDS.items():
@@ -126,6 +126,17 @@ def read_url(given: str) -> URL:
     raise InputError(
         f"--database {url.drivername}: use sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME"
     )
+
+
+def _public(url: URL) -> str:
+    # The options after the ? go too: a password may stand there.
+    return url.set(query={}).render_as_string()
+
+
+def _secrets(url: URL) -> list[str]:
+    options = url.normalized_query
+    hidden = [*options.get("password", ()), *options.get("sslpassword", ())]
+    return [one for one in (str(url.password or ""), *hidden) if one]
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:

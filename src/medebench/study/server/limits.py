@@ -34,6 +34,7 @@ class FailureLimit:
         return max(0, math.ceil(times[0] + self._seconds - self._clock()))
 
     def failed(self, address: str) -> None:
+        """Counted before it is known to fail, so that many at once count as many."""
         network = _network(address)
         times = self._failures.pop(network, None) or deque(maxlen=self._most)
         times.append(self._clock())
@@ -41,6 +42,14 @@ class FailureLimit:
         self._failures[network] = times
         while len(self._failures) > self._addresses:
             del self._failures[next(iter(self._failures))]
+
+    def succeeded(self, address: str) -> None:
+        """Takes the last count back."""
+        times = self._failures.get(_network(address))
+        if times:
+            times.pop()
+        if not times:
+            self._failures.pop(_network(address), None)
 
 
 def _network(address: str) -> str:

@@ -88,7 +88,7 @@ def _progress(
         if answer is not None:
             states[answer.state] += 1
             saved.append(answer.saved_at)
-            if done and task.kind != "trial":
+            if done and task.kind == "case":
                 seconds.append(answer.seconds)
         if task.kind == "repeat":
             repeats["of"] += 1

@@ -42,6 +42,12 @@ def revoke(db: Connection, name: str) -> None:
     db.execute(delete(sessions).where(sessions.c.person == name))
 
 
+def is_invitation(db: Connection, token: str) -> bool:
+    return (
+        db.execute(select(people.c.name).where(people.c.token == hashed(token))).first() is not None
+    )
+
+
 def sign_in(db: Connection, token: str) -> tuple[str, str] | None:
     """Name and secret of a new session, if somebody's invitation has this token."""
     wanted = hashed(token)

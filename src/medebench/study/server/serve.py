@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import logging
 import signal
 import socket
 import threading
@@ -18,6 +20,14 @@ from medebench.study.server.security import read_origin
 from medebench.study.server.store import open_store
 
 Ready = Callable[[str], None]
+#: Stands in a link where the machine does not know how others call it.
+UNKNOWN = "ADDRESS-OF-THIS-MACHINE"
+#: Nothing is sent to these: they are set aside for examples. Where the way to them begins is the
+#: address that other machines see.
+_ELSEWHERE = {
+    "0.0.0.0": [(socket.AF_INET, "192.0.2.1")],
+    "::": [(socket.AF_INET6, "2001:db8::1"), (socket.AF_INET, "192.0.2.1")],
+}
 
 
 def serve(
@@ -44,7 +54,7 @@ def warning(host: str, origin: str | None) -> str | None:
     if host.startswith("127."):
         return None
     return (
-        f"other machines can reach {host} without encryption: links and rankings can be read on "
+        f"{host} lets other machines in without encryption: links and rankings can be read on "
         "the way; put a proxy with https before it (docs/study.md)"
     )
 
@@ -96,6 +106,14 @@ class _Server(uvicorn.Server):
         if not self.should_exit:
             self._on_ready()
 
+    def run(self, sockets: list[socket.socket] | None = None) -> None:
+        uvicorn_log = logging.getLogger("uvicorn.error")
+        uvicorn_log.addFilter(self._is_news)
+        try:
+            super().run(sockets)
+        finally:
+            uvicorn_log.removeFilter(self._is_news)
+
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """As uvicorn's, but a signal that was obeyed is not raised again afterwards."""
@@ -114,6 +132,13 @@ class _Server(uvicorn.Server):
         finally:
             for one, handler in before.items():
                 signal.signal(one, handler)
+
+    def _is_news(self, record: logging.LogRecord) -> bool:
+        """Whether a line belongs into the log: who ends the server knows what that breaks off."""
+        kind = record.exc_info[0] if record.exc_info else None
+        broken_off = kind is not None and issubclass(kind, asyncio.CancelledError)
+        told = broken_off or "graceful shutdown exceeded" in str(record.msg)
+        return not self.force_exit and not (self.should_exit and told)
 
 
 @contextlib.contextmanager
@@ -145,13 +170,25 @@ def _prepared(
             backlog=512,
         )
         bound_port = listening.getsockname()[1]
-        address = f"http://{f'[{host}]' if ':' in host else host}:{bound_port}"
+        name = _seen_from_elsewhere(host)
+        address = f"http://{f'[{name}]' if ':' in name else name}:{bound_port}"
 
         def ready() -> None:
             if on_ready is not None:
                 on_ready(address)
 
         yield _Server(config, ready), listening
+
+
+def _seen_from_elsewhere(host: str) -> str:
+    """What stands in links: "all addresses" is none that a browser could open."""
+    if host not in _ELSEWHERE:
+        return host
+    for family, elsewhere in _ELSEWHERE[host]:
+        with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as one:
+            one.connect((elsewhere, 9))
+            return str(one.getsockname()[0])
+    return UNKNOWN
 
 
 def _listen(host: str, port: int) -> socket.socket:

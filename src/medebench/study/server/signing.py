@@ -23,16 +23,21 @@ class Invitation(BaseModel):
 
 @router.post("/sign-in")
 async def sign_in(request: Request, response: Response, service: AService) -> dict[str, str]:
+    invitation = await read_body(request, Invitation)
     address = request.client.host if request.client else ""
     limit = service.sign_in_failures
-    if wait := limit.wait(address):
+    wait = limit.wait(address)
+    if not wait:
+        limit.failed(address)
+    found = await run_in_threadpool(_find, service, invitation.token)
+    if found is not None and not wait:
+        limit.succeeded(address)
+    # A link that works is never turned away: others may come from the same address.
+    if found is None and wait:
         raise Problem(
             429, f"Too many links that do not work; wait {wait} s.", retry_after=str(wait)
         )
-    invitation = await read_body(request, Invitation)
-    found = await run_in_threadpool(service.store.sign_in, invitation.token)
     if found is None:
-        limit.failed(address)
         raise Problem(
             401, "This link does not work (any more); ask whoever runs the study for a new one."
         )
@@ -49,6 +54,11 @@ async def sign_out(request: Request, response: Response, service: AService) -> N
     if session is not None:
         await run_in_threadpool(service.store.sign_out, session)
     response.delete_cookie(service.cookie, **_attributes(request, service))
+
+
+def _find(service: Service, token: str) -> tuple[str, str] | None:
+    # Looked for first, since signing in takes the lock of those who write.
+    return service.store.sign_in(token) if service.store.is_invitation(token) else None
 
 
 def _attributes(request: Request, service: Service) -> dict[str, Any]:

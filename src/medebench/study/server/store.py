@@ -130,14 +130,14 @@ class Store:
             people.revoke(db, name)
 
     def people(self) -> dict[str, Person]:
-        """All who were ever invited."""
+        """All who were ever invited, also those whose invitation was revoked."""
         with self._database.reading() as db:
             return people.invited(db)
 
-    def has_invitation(self, name: str) -> bool:
-        """Whether a link that works was given out."""
-        person = self.people().get(name)
-        return person is not None and person.revoked_at is None
+    def is_invitation(self, token: str) -> bool:
+        """Whether the token is somebody's."""
+        with self._database.reading() as db:
+            return people.is_invitation(db, token)
 
     def sign_in(self, token: str) -> tuple[str, str] | None:
         """Name and session's secret, if the token is somebody's."""

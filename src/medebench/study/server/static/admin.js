@@ -1,6 +1,6 @@
 // For the people who run the study: who is how far, how well they agree, invitations, the end.
 import { $, announce, clockTime, count, el, fill } from "./dom.js";
-import { call, get, NoConnection, Refusal, useToken } from "./api.js";
+import { call, get, isOtherSession, NoConnection, useToken } from "./api.js";
 import { banner, noBanner } from "./banner.js";
 
 const EVERY = 10_000;
@@ -135,13 +135,23 @@ const load = async () => {
     $("fresh").textContent = `as of ${new Date().toLocaleTimeString()}`;
     noBanner("offline");
   } catch (error) {
-    if (error instanceof Refusal && error.status === 401) { location.replace("/"); return; }
+    if (isOtherSession(error)) { location.replace("/"); return; }
     banner("offline", error instanceof NoConnection ? "No connection to the server; trying again" : error.message);
   }
 };
 
 $("close-study").addEventListener("click", close);
-$("sign-out").addEventListener("click", async () => { await call("POST", "/api/sign-out"); location.replace("/"); });
+$("sign-out").addEventListener("click", async () => {
+  try {
+    await call("POST", "/api/sign-out");
+  } catch (error) {
+    if (!isOtherSession(error)) {
+      banner("failed", `You are still signed in: ${error instanceof NoConnection ? "no connection to the server" : error.message}`, [], [["Close", () => noBanner("failed")]]);
+      return;
+    }
+  }
+  location.replace("/");
+});
 $("invitation-done").addEventListener("click", () => $("invitation").close());
 $("invitation").addEventListener("close", () => { $("invitation-link").value = ""; });
 $("invitation-copy").addEventListener("click", async () => {

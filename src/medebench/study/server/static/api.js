@@ -1,4 +1,5 @@
-// Talking to the server: JSON both ways, the session's own token with everything that changes something.
+// Talking to the server: JSON both ways, and always the token of the session that the page was made for: if
+// somebody else signs in in another tab, the server refuses instead of answering for them.
 
 export class Refusal extends Error {
   constructor(status, body, wait) {
@@ -13,12 +14,10 @@ export class NoConnection extends Error {}
 let csrf = "";
 export const useToken = (token) => { csrf = token; };
 
-export const call = async (method, path, body, { keepalive = false } = {}) => {
+export const call = async (method, path, body, { keepalive = false, token = csrf } = {}) => {
   const headers = { Accept: "application/json" };
-  if (method !== "GET") {
-    headers["Content-Type"] = "application/json";
-    headers["X-Medebench-Token"] = csrf;
-  }
+  if (method !== "GET") headers["Content-Type"] = "application/json";
+  if (token) headers["X-Medebench-Token"] = token;
   let response;
   let answer = null;
   try {
@@ -36,6 +35,9 @@ export const call = async (method, path, body, { keepalive = false } = {}) => {
 };
 
 export const get = (path) => call("GET", path);
+// As whoever is signed in in this browser now.
+export const getAsAnybody = (path) => call("GET", path, null, { token: "" });
+export const isOtherSession = (error) => error instanceof Refusal && (error.status === 401 || error.status === 403);
 
 // Also where the page came by plain http, for which browsers have no randomUUID.
 export const newKey = () => {

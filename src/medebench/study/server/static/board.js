@@ -29,11 +29,13 @@ export class Board {
       el("header", {}, el("h2", { id: `name-${key}`, text: name, title: hint }), state),
       el("p", { class: "asks", id: `asks-${key}`, text: question }), list);
     list.addEventListener("focus", () => { if (this.current !== key) this.turn(key); });
-    section.addEventListener("pointerdown", () => { if (this.current !== key) this.turn(key); });
+    // A palm on another question must not take it away from the finger that drags.
+    section.addEventListener("pointerdown", () => { if (this.current !== key && !this.dragging.start) this.turn(key); });
     return { key, name, section, list, state, chips: new Map(), slots: [] };
   }
 
   open(task, source) {
+    this.dragging.end();
     this.task = task;
     this.letter = null;
     this.picked = false;
@@ -54,6 +56,13 @@ export class Board {
       part.list.classList.toggle("many", size > 8);
     }
     this.turn(this.dimensions[0].key);
+  }
+
+  lock(on) {
+    this.locked = on;
+    this.root.classList.toggle("locked", on);
+    for (const { list } of this.parts.values()) list.setAttribute("aria-disabled", on);
+    if (on) this.dragging.end();
   }
 
   render(ranks) {
@@ -136,7 +145,8 @@ export class Board {
 
   // A letter gives the next place to an output that has none, and selects one that has.
   press(letter) {
-    if (rank.slotOf(this.slots, letter) >= 0) return this.select(letter);
+    if (rank.slotOf(this.slots, letter) >= 0) { this.select(letter); return; }
+    if (this.locked) return;
     const { slots } = this;
     this.apply(rank.append(slots, letter), letter);
     this.fresh = slots;

@@ -13,7 +13,9 @@ export class Dragging {
     root.addEventListener("pointerdown", (event) => this.down(event));
     root.addEventListener("pointermove", (event) => this.move(event));
     root.addEventListener("pointerup", (event) => this.up(event));
-    root.addEventListener("pointercancel", () => this.end());
+    for (const name of ["pointercancel", "lostpointercapture"]) {
+      root.addEventListener(name, (event) => { if (event.pointerId === this.start?.id) this.end(); });
+    }
     root.addEventListener("pointerleave", () => { if (!this.start) this.mark(null); });
     root.addEventListener("contextmenu", (event) => { if (event.target.closest(".chip")) event.preventDefault(); });
     addEventListener("blur", () => this.end());
@@ -23,12 +25,13 @@ export class Dragging {
 
   down(event) {
     if (event.button !== 0 || this.board.locked) return;
+    if (this.start && event.pointerId !== this.start.id) return; // a second finger, or the palm
     const list = event.target.closest(".list");
     if (!list) return;
     const chip = event.target.closest(".chip");
     this.start = { x: event.clientX, y: event.clientY, id: event.pointerId, key: list.dataset.key, chip, far: FAR[event.pointerType] ?? 6 };
     // Not the chip: it moves about in the document, and would lose the pointer on the way.
-    if (chip) this.board.root.setPointerCapture(event.pointerId);
+    this.board.root.setPointerCapture(event.pointerId);
   }
 
   move(event) {
@@ -66,6 +69,7 @@ export class Dragging {
     const letter = start.chip?.dataset.letter ?? null;
     const was = this.dragging;
     this.end();
+    if (start.key !== board.current) return; // another question was turned to on the way
     if (was) {
       const zone = this.zone(event.clientX, event.clientY, letter);
       if (zone) board.drop(letter, zone);

@@ -2,7 +2,7 @@
 // names an output is typed with Shift.
 import { $, el, fill } from "./dom.js";
 
-const letterOf = (event) => {
+export const letterOf = (event) => {
   if (/^[a-z]$/i.test(event.key)) return event.key.toUpperCase();
   // Other scripts: the key where the letter would be.
   const place = /^Key([A-Z])$/.exec(event.code);
@@ -16,7 +16,7 @@ export class Keys {
   constructor(panel) {
     this.panel = panel;
     document.addEventListener("keydown", (event) => this.down(event));
-    document.addEventListener("keyup", (event) => { if (event.code === "KeyF" || event.key.toUpperCase() === "F") panel.flicker(false); });
+    document.addEventListener("keyup", (event) => { if (letterOf(event) === "F") panel.flicker(false); });
     addEventListener("blur", () => panel.flicker(false));
   }
 
@@ -42,8 +42,9 @@ export class Keys {
     const { panel } = this;
     if (event.defaultPrevented || !panel.task || !panel.shown || document.querySelector("dialog[open]") || inText(event.target)) return;
     const held = event.ctrlKey || event.metaKey;
-    if (held && !event.altKey && ["z", "y"].includes(event.key.toLowerCase())) {
-      if (event.key.toLowerCase() === "y" || event.shiftKey) panel.redo();
+    const letter = letterOf(event);
+    if (held && !event.altKey && (letter === "Z" || letter === "Y")) {
+      if (letter === "Y" || event.shiftKey) panel.redo();
       else panel.undo();
       event.preventDefault();
       return;
@@ -56,7 +57,6 @@ export class Keys {
 
   ranking(event) {
     const { board } = this.panel;
-    if (this.panel.leaving && event.key.length === 1) return true; // meant for the next case, which is not here yet
     const letter = letterOf(event);
     if (event.key === "Enter") { if (!event.repeat) this.panel.goOn(); }
     else if (event.key === "Escape") { board.dragging.end(); board.select(null); }
@@ -64,6 +64,7 @@ export class Keys {
     else if (letter === "S" && event.shiftKey) this.panel.skip();
     else if (/^[1-9]$/.test(event.key)) board.place(Number(event.key));
     else if (event.key === "=" || (letter === "T" && (event.shiftKey || !this.isOutput("T")))) board.move("tieAbove");
+    else if (!event.target.matches("body, .list, #dimensions")) return false; // there they scroll, or do nothing
     else if (event.key === "ArrowUp") board.move("better");
     else if (event.key === "ArrowDown") board.move("worse");
     else if (event.key === "ArrowLeft") board.step(-1);

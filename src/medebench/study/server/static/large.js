@@ -1,5 +1,6 @@
 // One picture, as large as the window, switched against the others at the same place and zoom.
 import { $, announce, el, fill, icon } from "./dom.js";
+import { letterOf } from "./keys.js";
 import { picture, pictureName, pictureWords } from "./tiles.js";
 import { whileHeld } from "./view.js";
 
@@ -15,7 +16,6 @@ export class Large {
     whileHeld($("large-hold"), (on) => this.flicker(on));
     this.dialog.addEventListener("close", () => this.flicker(false));
     this.dialog.addEventListener("keydown", (event) => this.key(event, command));
-    this.dialog.addEventListener("keyup", (event) => { if (event.code === "KeyF") this.flicker(false); });
   }
 
   show(tiles, name) {
@@ -64,7 +64,7 @@ export class Large {
   // `command(event)`: what the panel's keys mean here too (zoom, outline, flicker, close).
   key(event, command) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const letter = event.key.toUpperCase();
+    const letter = letterOf(event);
     if (event.key === "ArrowLeft") this.step(-1);
     else if (event.key === "ArrowRight") this.step(1);
     else if (!event.shiftKey && this.names.includes(letter)) this.turn(letter);

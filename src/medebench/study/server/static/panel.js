@@ -1,6 +1,6 @@
 // The panel of an annotator: one case at a time, saved at every change.
 import { $, announce, count, el, fill, icon } from "./dom.js";
-import { call, get, NoConnection, Refusal, useToken } from "./api.js";
+import { get, isOtherSession, NoConnection, useToken } from "./api.js";
 import { banner, noBanner } from "./banner.js";
 import { Board } from "./board.js";
 import { Clock } from "./clock.js";
@@ -21,9 +21,13 @@ class Panel {
     this.closed = study.closed;
     this.task = null;
     this.saver = null;
+    this.savers = []; // also of cases that were left, should something still be under way
+    this.asked = 0; // counts the calls of `go`: an answer to any but the last comes too late
+    this.moving = false; // the next case is on its way
+    this.leaving = false; // this one is being saved for good
     this.clock = new Clock();
     this.view = new View((zoom) => { $("zoom").textContent = `${Math.round(zoom * 100)} %`; });
-    this.tiles = new Tiles(this.view, (name) => this.enlarge(name));
+    this.tiles = new Tiles(this.view, study.pictures, (name) => this.enlarge(name));
     this.board = new Board($("dimensions"), study.dimensions, (key, slots, joined) => this.changed(key, slots, joined));
     this.keys = new Keys(this);
     this.large = new Large(this.view, (event) => this.keys.command(event));
@@ -31,9 +35,13 @@ class Panel {
     this.skipping = new Skipping((reason) => this.leave("skipped", reason));
     this.trouble = new Trouble(this, token);
     this.buttons();
-    addEventListener("beforeunload", (event) => { if (this.saver?.dirty) event.preventDefault(); });
+    addEventListener("beforeunload", (event) => {
+      if (!this.savers.some(({ dirty }) => dirty)) return;
+      event.preventDefault();
+      event.returnValue = ""; // what older browsers look at
+    });
     addEventListener("hashchange", () => this.follow());
-    document.addEventListener("visibilitychange", () => { if (!document.hidden) this.refresh(); });
+    document.addEventListener("visibilitychange", () => { if (!document.hidden) this.trouble.refresh(); });
   }
 
   get shown() { return !$("case").hidden; }
@@ -58,7 +66,7 @@ class Panel {
     on("zoom", () => this.view.reset());
     on("outline", () => this.outline());
     on("begin", () => this.go(this.task?.place ?? this.first()));
-    on("sign-out", () => this.signOut());
+    on("sign-out", () => this.trouble.signOut());
     on("thanks-back", () => this.overview.open());
     whileHeld($("flicker"), (held) => this.flicker(held));
     for (const dialog of document.querySelectorAll("dialog")) {
@@ -113,23 +121,44 @@ class Panel {
     this.page("thanks");
   }
 
-  // A case is left only when all of it is on the server.
+  // A case is left only when all of it is on the server. Until the next one is here nothing can be changed.
   async go(place) {
-    if (place === null) return this.end();
-    if (this.task?.place === place && this.shown) return null;
-    if (this.saver && !(await this.saver.flush())) {
-      announce("Not saved yet: the case stays open");
-      history.replaceState(null, "", `#case-${this.task.place}`);
-      return null;
-    }
+    this.asked += 1;
+    const { asked } = this;
+    const late = () => this.asked !== asked;
+    this.move(false);
+    if (this.task?.place === place && this.shown) { noBanner("loading"); return; }
     try {
-      this.open(await get(`/api/tasks/${place}`));
+      if (!(await this.safe()) || late()) return;
+      this.move(true);
+      const task = place === null ? null : await get(`/api/tasks/${place}`);
+      if (late() || !(await this.safe()) || late()) return;
+      this.move(false);
       noBanner("loading");
+      if (task) this.open(task);
+      else this.end();
     } catch (error) {
-      if (error instanceof Refusal && error.status === 401) return this.trouble.signedOut();
-      banner("loading", error instanceof NoConnection ? "No connection to the server" : error.message, [], [["Try again", () => this.go(place)]]);
+      if (late()) return;
+      if (isOtherSession(error)) this.trouble.renew(error.message, () => this.go(place));
+      else banner("loading", error instanceof NoConnection ? "No connection to the server" : error.message, [], [["Try again", () => this.go(place)]]);
+    } finally {
+      if (!late()) this.move(false);
     }
-    return null;
+  }
+
+  // Whether all of this case is on the server, waiting for it if need be.
+  async safe() {
+    if (!this.saver || (await this.saver.flush())) return true;
+    announce("Not saved yet: the case stays open");
+    history.replaceState(null, "", `#case-${this.task.place}`);
+    return false;
+  }
+
+  move(on) {
+    if (this.moving === on) return;
+    this.moving = on;
+    $("case").setAttribute("aria-busy", on);
+    if (this.task) this.draw();
   }
 
   open(task) {
@@ -140,6 +169,7 @@ class Panel {
     this.texts(task);
     if (location.hash !== `#case-${task.place}`) history.replaceState(null, "", `#case-${task.place}`);
     this.page("case");
+    for (const scrolled of document.querySelectorAll("main, .reading, .texts, .room")) scrolled.scrollTop = 0;
     this.draw();
     this.board.part.list.focus({ preventScroll: true });
     announce(`${this.overview.label(task.place)}. ${task.instruction}`);
@@ -151,13 +181,17 @@ class Panel {
     const size = task.letters.length;
     const empty = Object.fromEntries(this.study.dimensions.map(({ key }) => [key, rank.spread([], size)]));
     this.task = task;
+    this.leaving = false;
     this.state = task.state;
     this.reason = task.reason ?? "";
     this.history = History.replay(task.history ?? [], task.ranks, empty, size);
-    this.saver = new Saver(task.place, task.version, (state, facts) => this.trouble.told(state, facts));
+    const saver = new Saver(task.place, task.version, (state, facts) => { if (this.saver === saver) this.trouble.told(state, facts); });
+    this.savers = [...this.savers.filter(({ dirty }) => dirty), saver];
+    this.saver = saver;
     this.clock.start(task.seconds ?? 0);
     this.overview.set(task.place, task.state);
-    this.trouble.saved(task.version ? "saved" : "nothing saved yet");
+    if (this.closed) this.trouble.saved("closed", "alarm");
+    else this.trouble.saved(task.version ? "saved" : "nothing saved yet");
   }
 
   texts(task) {
@@ -176,15 +210,14 @@ class Panel {
     try {
       const { letters, reference, outline } = await get(`/api/tasks/${place}`);
       for (const name of ["previous", ...(reference ? ["reference"] : []), ...(outline ? ["outline"] : []), ...letters]) {
-        new Image().src = `/pictures/${place}/${name}.png`;
+        new Image().src = this.tiles.source(name, place);
       }
     } catch { /* only to be faster */ }
   }
 
   draw() {
     const { board, history: steps, task } = this;
-    board.locked = this.readOnly || this.saver.stopped === "conflict";
-    $("dimensions").classList.toggle("locked", board.locked);
+    board.lock(this.readOnly || this.moving || this.leaving || this.saver.stopped === "conflict");
     board.render(steps.now);
     $("undo").disabled = board.locked || !steps.canUndo;
     $("redo").disabled = board.locked || !steps.canRedo;
@@ -265,20 +298,21 @@ class Panel {
 
   async leave(state, reason) {
     const { saver } = this;
-    if (this.board.locked || this.leaving) return;
-    this.leaving = true;
+    if (this.board.locked) return;
     const same = this.state === state && this.reason === reason && !saver.dirty;
     this.state = state;
     this.reason = reason;
+    this.leaving = true;
     if (!same) this.submit();
-    try {
-      const good = await saver.flush();
-      // Somebody who went on ranking while the connection was away is not sent off.
-      if (good && this.saver === saver && this.state === state) await this.go(this.overview.next(this.task.place));
-      else if (this.saver === saver) this.draw();
-    } finally {
-      this.leaving = false;
-    }
+    this.draw();
+    const { now } = this.history;
+    const { asked } = this;
+    const good = await saver.flush();
+    if (this.saver !== saver) return;
+    this.leaving = false;
+    // Somebody who went on ranking while the connection was away, or went elsewhere, is not sent off.
+    if (good && this.state === state && this.history.now === now && this.asked === asked) await this.go(this.overview.next(this.task.place));
+    else this.draw();
   }
 
   skip() { if (!this.board.locked) this.skipping.open(this.reason); }
@@ -296,8 +330,9 @@ class Panel {
   }
 
   flicker(on) {
-    if ($("large").open) this.large.flicker(on);
-    else this.tiles.flicker(on);
+    // Off everywhere: the large view may have been opened or closed while the key was down.
+    this.large.flicker(on && $("large").open);
+    this.tiles.flicker(on && !$("large").open);
   }
 
   enlarge(name) {
@@ -310,23 +345,6 @@ class Panel {
     this.board.select(null);
     this.draw();
     announce(words);
-  }
-
-  // Back at this page: was the case changed elsewhere meanwhile?
-  async refresh() {
-    const { saver, task } = this;
-    if (!task || !this.shown || saver.dirty || saver.stopped) return;
-    try {
-      const now = await get(`/api/tasks/${task.place}`);
-      if (this.saver !== saver || saver.dirty || now.version === saver.version) return;
-      this.takeOver(now, "This case was changed elsewhere; now showing the newer version");
-    } catch { /* the next save will tell */ }
-  }
-
-  async signOut() {
-    if (this.saver && !(await this.saver.flush())) return;
-    await call("POST", "/api/sign-out");
-    location.replace("/");
   }
 }
 
@@ -346,11 +364,11 @@ const start = async () => {
     const cases = study.tasks.filter(({ trial }) => !trial).length;
     $("about-number").textContent = count(cases, "case");
     const panel = new Panel(study, study.csrf);
-    if (study.closed) banner("closed", "The study is closed", ["You can look at your answers, but not change them."]);
+    if (study.closed) panel.trouble.closed();
     document.body.dataset.ready = "yes";
     await panel.start();
   } catch (error) {
-    if (error instanceof Refusal && error.status === 401) location.replace("/");
+    if (isOtherSession(error)) location.replace("/");
     else banner("loading", error instanceof NoConnection ? "No connection to the server" : error.message, [], [["Try again", () => location.reload()]]);
   }
 };

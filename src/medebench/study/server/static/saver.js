@@ -4,6 +4,8 @@ import { call, newKey, NoConnection, Refusal } from "./api.js";
 
 const PAUSES = [0.5, 1, 2, 4, 8, 15];
 const PAUSED = { 401: "signed-out", 403: "signed-out", 409: "conflict", 423: "closed" };
+// After these the server certainly has not taken it; after others it may have, before the answer was lost.
+const NOT_TAKEN = [409, 413, 422, 423];
 
 export class Saver {
   // `tell(state, facts)`: saving, saved, offline, conflict, closed, signed-out, refused.
@@ -12,7 +14,8 @@ export class Saver {
     this.version = version;
     this.tell = tell;
     this.waiting = null; // the newest state that was not sent yet
-    this.sending = null;
+    this.sending = null; // what is under way, or has to be sent again with the same key
+    this.pumping = false;
     this.stopped = null; // why nothing is sent until a person decides
     this.flushed = [];
   }
@@ -37,13 +40,27 @@ export class Saver {
   }
 
   async pump() {
-    if (this.sending || this.stopped || !this.waiting) return;
-    this.sending = { ...this.waiting, key: newKey(), version: this.version };
-    this.waiting = null;
-    this.tell("saving", {});
-    for (let attempt = 0; this.sending; attempt += 1) {
+    if (this.pumping) return;
+    this.pumping = true;
+    try {
+      await this.send();
+    } finally {
+      this.pumping = false;
+    }
+  }
+
+  async send() {
+    for (let attempt = 0; this.dirty && !this.stopped;) {
+      if (!this.sending) {
+        this.sending = { ...this.waiting, key: newKey(), version: this.version };
+        this.waiting = null;
+        attempt = 0;
+      }
+      if (!attempt) this.tell("saving", {});
+      const sent = this.sending;
       try {
-        const { version, savedAt } = await call("PUT", this.path, this.sending, { keepalive: true });
+        const { version, savedAt } = await call("PUT", this.path, sent, { keepalive: true });
+        if (this.sending !== sent) continue; // forgotten meanwhile
         this.version = version;
         this.sending = null;
         if (!this.waiting) {
@@ -51,28 +68,29 @@ export class Saver {
           this.settle(true);
         }
       } catch (error) {
-        if (!(await this.again(error, attempt))) return;
+        if (this.sending === sent) await this.failed(error, attempt);
+        attempt += 1;
       }
     }
-    this.pump();
   }
 
-  async again(error, attempt) {
+  async failed(error, attempt) {
     const passing = error instanceof NoConnection || (error instanceof Refusal && (error.status >= 500 || error.status === 429 || error.status === 408));
     if (passing) {
       const pause = Math.max(PAUSES[Math.min(attempt, PAUSES.length - 1)], error.wait ?? 0);
       this.tell("offline", { pause });
       await this.nap(pause * (0.8 + 0.4 * Math.random()));
-      return true;
+      return;
     }
-    // What was not accepted is still the newest state, unless there is a newer one.
-    const { key: _key, version: _version, ...answer } = this.sending;
-    this.waiting ??= answer;
-    this.sending = null;
+    if (NOT_TAKEN.includes(error.status)) {
+      // What was not accepted is still the newest state, unless there is a newer one.
+      const { key: _key, version: _version, ...answer } = this.sending;
+      this.waiting ??= answer;
+      this.sending = null;
+    }
     this.stopped = PAUSED[error.status] ?? "refused";
     this.tell(this.stopped, { problem: error.message, current: error.body?.current });
-    this.settle(false);
-    return false;
+    if (this.stopped) this.settle(false);
   }
 
   nap(seconds) {

@@ -4,9 +4,10 @@ import { whileHeld } from "./view.js";
 
 const GAP = 8;
 const LEAST = 104;
+const LEAST_SCROLLED = 136;
 
 // How many columns make the pictures largest. Returns the width of one.
-export const pack = (number, ratio, width, height, caption) => {
+export const pack = (number, ratio, width, height, caption, least = LEAST) => {
   let best = { columns: 1, size: 0 };
   for (let columns = 1; columns <= number; columns += 1) {
     const rows = Math.ceil(number / columns);
@@ -15,9 +16,9 @@ export const pack = (number, ratio, width, height, caption) => {
     const size = Math.floor(Math.min(across, down));
     if (size > best.size) best = { columns, size };
   }
-  if (best.size >= LEAST) return best;
+  if (best.size >= least) return best;
   // Too small to judge: better to scroll.
-  const columns = Math.max(1, Math.min(number, Math.floor((width + GAP) / (LEAST + 32 + GAP))));
+  const columns = Math.max(1, Math.min(number, Math.floor((width + GAP) / (LEAST_SCROLLED + GAP))));
   return { columns, size: Math.floor((width - GAP * (columns - 1)) / columns) };
 };
 
@@ -30,7 +31,7 @@ export const picture = (source, alt, properties = {}) => {
   let tries = 0;
   image.addEventListener("error", () => {
     tries += 1;
-    if (tries === 1) setTimeout(() => { image.src = `${source}?again`; }, 1500);
+    if (tries === 1) setTimeout(() => { image.src = `${source}&again`; }, 1500);
     else image.parentElement?.classList.add("broken");
   });
   image.src = source;
@@ -38,21 +39,29 @@ export const picture = (source, alt, properties = {}) => {
 };
 
 export class Tiles {
-  constructor(view, enlarge) {
+  // `owner` says whose pictures are meant: the same address is another picture for the next person.
+  constructor(view, owner, enlarge) {
     this.view = view;
+    this.owner = owner;
     this.enlarge = enlarge;
     this.grid = $("pictures");
-    new ResizeObserver(() => this.fit()).observe(this.grid.parentElement);
+    const resized = new ResizeObserver(() => this.fit());
+    resized.observe(this.grid.parentElement);
+    resized.observe(this.grid.closest("main"));
   }
 
   show(task) {
+    this.flicker(false);
     this.task = task;
     this.names = ["previous", ...(task.reference ? ["reference"] : []), ...task.letters];
     fill(this.grid, this.names.map((name) => this.tile(name)));
     this.fit();
   }
 
-  source(name) { return `/pictures/${this.task.place}/${name}.png`; }
+  source(name, place = this.task.place) { return `/pictures/${place}/${name}.png?of=${this.owner}`; }
+
+  // Ask again for pictures that did not come.
+  mend() { if (this.grid.querySelector(".broken")) this.show(this.task); }
 
   layers(name) {
     const output = this.task.letters.includes(name);
@@ -82,9 +91,11 @@ export class Tiles {
     const room = this.grid.parentElement;
     const style = getComputedStyle(room);
     const width = room.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
-    const height = room.clientHeight - parseFloat(style.paddingTop) - parseFloat(style.paddingBottom);
+    // Where all scrolls, the room is as high as its pictures: then they are to fit what one sees at a time.
+    const scrolls = style.overflowY === "visible";
+    const height = (scrolls ? room.closest("main") : room).clientHeight - parseFloat(style.paddingTop) - parseFloat(style.paddingBottom);
     const caption = parseFloat(getComputedStyle(this.grid).getPropertyValue("--caption"));
-    const { columns, size } = pack(this.names.length, this.task.width / this.task.height, width, height, caption);
+    const { columns, size } = pack(this.names.length, this.task.width / this.task.height, width, height, caption, scrolls ? LEAST_SCROLLED : LEAST);
     this.grid.style.setProperty("--columns", columns);
     this.grid.style.setProperty("--size", `${size}px`);
     this.grid.style.setProperty("--ratio", this.task.width / this.task.height);
