@@ -4,7 +4,9 @@ Every output has a hidden quality: an effect of its model, one of model and sour
 of model and case. Annotators see it with noise of their own and cannot tell apart what is close,
 which makes ties; metrics see it with noise of several strengths, two of them equally well. What is
 true of such studies is taken from one that is very large; then many of the usual size are drawn,
-analysed as `medebench study results` does, and their intervals held against the truth.
+analysed as `medebench study results` does, and their intervals held against the truth. To each
+belong two further contests: 15 equally good metrics, whose leader looks better than it is, and 25
+that see nothing, none of which should be said to follow people or to go against them.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import argparse
 import sys
 import time
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -23,14 +25,17 @@ from medebench.analysis.agreement import agreement
 from medebench.analysis.ordering import order_models
 from medebench.analysis.ranked import Estimate, Ranked, midranks
 from medebench.analysis.worth import metric_worths
+from medebench.study.results.verdict import grade
 
 Rows = NDArray[np.float64]
 
 #: Noise of the metrics; people's lies near 0.6. The first two are equally good.
 METRICS = {"sharp": 0.5, "twin": 0.5, "fair": 1.0, "poor": 2.5, "blind": np.inf}
+#: How many metrics there are in the two further contests.
+EQUAL, BLIND = 15, 25
 COVERED = (
     "agreement rho", "alpha", "mean rank", "preferred", "strength difference", "metric rho",
-    "metric tau", "behind", "ceiling",
+    "metric tau", "behind", "one person", "person gap", "leader",
 )  # fmt: skip
 
 
@@ -49,7 +54,9 @@ class World:
     #: Differences that annotators cannot see.
     blur: float = 0.4
 
-    def draw(self, sources: int, generator: np.random.Generator) -> tuple[Ranked, dict[str, Rows]]:
+    def draw(
+        self, sources: int, generator: np.random.Generator, noises: dict[str, float] = METRICS
+    ) -> tuple[Ranked, dict[str, Rows]]:
         """A study of this many source pictures: people's ranks and the values of metrics."""
         of = np.repeat(np.arange(sources), 1 + (generator.random(sources) < self.double))
         shape = (len(of), self.models)
@@ -65,7 +72,7 @@ class World:
             name: generator.normal(size=shape)
             if np.isinf(sigma)
             else quality + sigma * generator.normal(size=shape)
-            for name, sigma in METRICS.items()
+            for name, sigma in noises.items()
         }
         ranked = Ranked(
             tuple(f"annotator {a}" for a in range(self.annotators)),
@@ -85,7 +92,7 @@ def analyse(
 ) -> tuple[Numbers, list[str]]:
     """Everything a study tells, by name, and its order of the models."""
     found: Numbers = {}
-    agreed = agreement(ranked, resamples=resamples)
+    agreed = agreement(ranked)
     found["agreement rho",], found["alpha",] = agreed.spearman, agreed.alpha
     ordering = order_models(ranked, resamples=resamples, flips=1)
     for one in ordering.standings:
@@ -94,11 +101,13 @@ def analyse(
     for (better, worse), (difference, _) in ordering.differences.items():
         found["strength difference", better, worse] = difference
     worths = metric_worths(ranked, metrics, resamples=resamples, flips=flips)
-    found["ceiling",] = worths.ceiling
+    found["one person",] = worths.ceiling
     leader = worths.metrics[0].metric
     for worth in worths.metrics:
         found["metric rho", worth.metric] = worth.rho
         found["metric tau", worth.metric] = worth.tau
+        if worth.gap is not None:
+            found["person gap", worth.metric] = worth.gap
         if worth.behind is not None:
             found["behind", leader, worth.metric] = worth.behind
         # Ruled out as the best one: the truth is that it is not.
@@ -131,8 +140,36 @@ class Outcome:
     order: float
     #: Share of the pairs of models in their true order.
     pairs: float
-    #: Share of the studies that did not rule out a truly best metric.
+    #: Share of the studies that ruled out neither of the two best metrics.
     kept: float
+    #: Share of the studies in which a metric that sees nothing was said to follow people, or to
+    #: rank against them.
+    fooled: float
+
+
+def contests(
+    world: World, sources: int, generator: np.random.Generator, resamples: int, truth: float
+) -> tuple[bool | None, bool]:
+    """Whether the leader of equals holds the truth, and whether one of the blind is said to see."""
+    noises = {f"equal {k:02}": METRICS["sharp"] for k in range(EQUAL)}
+    noises |= {f"blind {k:02}": np.inf for k in range(BLIND)}
+    ranked, metrics = world.draw(sources, generator, noises)
+    # rho knows people by their mean only; one who says just that is quicker to reckon with.
+    mean = replace(ranked, annotators=("all",), ranks=midranks(ranked.ranks.mean(axis=0))[None])
+    equal, blind = (
+        metric_worths(
+            mean,
+            {name: values for name, values in metrics.items() if name.startswith(kind)},
+            resamples=resamples // 2,  # `corrected` takes no more than the spread from them
+            flips=1,
+        ).metrics
+        for kind in ("equal", "blind")
+    )
+    ends = equal[0].corrected
+    held = None if ends is None else ends.low <= truth <= ends.high
+    follows = any(grade(one) not in ("unknown", "does not follow") for one in blind)
+    against = any(one.corrected is not None and one.corrected.high < 0 for one in blind)
+    return held, follows or against
 
 
 def simulate(
@@ -140,7 +177,7 @@ def simulate(
 ) -> Outcome:
     truth = true_values(world, population, seed)
     held: dict[str, list[bool]] = defaultdict(list)
-    orders, pairs, kept = [], [], []
+    orders, pairs, kept, fooled = [], [], [], []
     for repeat in range(times):
         generator = np.random.default_rng([seed, sources, repeat])
         found, order = analyse(*world.draw(sources, generator), resamples)
@@ -151,12 +188,18 @@ def simulate(
         above = np.triu(places[:, None] < places[None, :], 1).sum()
         pairs.append(above / (world.models * (world.models - 1) / 2))
         orders.append(pairs[-1] == 1)
-        kept.append(("ruled out", "sharp") not in found)
+        kept.append(not {("ruled out", "sharp"), ("ruled out", "twin")} & set(found))
+        sharp = truth["metric rho", "sharp"]
+        leads, seeing = contests(world, sources, generator, resamples, sharp)
+        fooled.append(seeing)
+        if leads is not None:
+            held["leader"].append(leads)
     return Outcome(
         {name: float(np.mean(held[name])) for name in COVERED if held[name]},
         float(np.mean(orders)),
         float(np.mean(pairs)),
         float(np.mean(kept)),
+        float(np.mean(fooled)),
     )
 
 
@@ -171,6 +214,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     columns = ["sources", "annotators", "models", "order found", "pairs in order", "best kept"]
+    columns.append("all blind")
     print("| " + " | ".join([*columns, *COVERED]) + " |")
     print("|" + " ---: |" * (len(columns) + len(COVERED)))
     start = time.monotonic()
@@ -185,7 +229,7 @@ def main() -> None:
                     population=given.population,
                     seed=given.seed,
                 )
-                shares = [found.order, found.pairs, found.kept]
+                shares = [found.order, found.pairs, found.kept, found.fooled]
                 cells = [f"{share:.0%}" for share in shares]
                 cells += [f"{found.held[k]:.1%}" if k in found.held else "-" for k in COVERED]
                 row = [str(sources), str(annotators), str(models), *cells]

@@ -36,6 +36,7 @@ def test_a_study_finds_the_true_order_and_its_intervals_hold(tool: ModuleType) -
     assert found.order >= 0.7
     assert found.pairs >= 0.95
     assert found.kept >= 0.85
+    assert found.fooled <= 0.2
     assert set(found.held) == set(tool.COVERED)
     # 30 studies: an interval of 95 % holds in fewer than 80 % of them once in 2000 times, alone.
     assert all(share >= 0.8 for share in found.held.values()), found.held

@@ -55,19 +55,36 @@ def by_hand(
     """The number of each case by plain loops and SciPy; None where there is none."""
     found: list[float | None] = []
     for c in range(len(people.cases)):
-        ours, theirs = [], []
-        for m in range(len(people.models)):
-            given = [rank for rank in people.ranks[:, c, m] if not np.isnan(rank)]
-            if given and not np.isnan(values[c, m]):
-                ours.append(values[c, m])
-                theirs.append(-sum(given) / len(given))
-        if len(ours) < 3 or len(set(ours)) == 1 or len(set(theirs)) == 1:
-            found.append(None)
-        else:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                found.append(float(statistic(ours, theirs).statistic))
+        rankings = shared_rankings(people, c)
+        models = list(rankings[0]) if rankings else []
+        ours = [values[c, m] for m in models]
+        theirs = [-float(np.mean([one[m] for one in rankings])) for m in models]
+        found.append(correlation(ours, theirs, statistic))
     return found
+
+
+def shared_rankings(people: Ranked, c: int) -> list[dict[int, float]]:
+    """For each person who ranked two models of the case, the places of those that all ranked."""
+    own = [
+        [m for m in range(len(people.models)) if not np.isnan(ranks[c, m])]
+        for ranks in people.ranks
+    ]
+    raters = [a for a, models in enumerate(own) if len(models) > 1]
+    shared = sorted(set.intersection(*(set(own[a]) for a in raters))) if raters else []
+    return [
+        dict(zip(shared, stats.rankdata(people.ranks[a, c, shared]).tolist(), strict=True))
+        for a in raters
+    ]
+
+
+def correlation(
+    ours: Sequence[float], theirs: Sequence[float], statistic: Callable[..., Any] = stats.spearmanr
+) -> float | None:
+    if len(ours) < 3 or np.isnan(ours).any() or len(set(ours)) == 1 or len(set(theirs)) == 1:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return float(statistic(ours, theirs).statistic)
 
 
 def named(worths: Worths) -> dict[str, MetricWorth]:
@@ -117,7 +134,10 @@ def test_higher_is_better_and_rank_one_is_best() -> None:
     worths = metric_worths(study(ranks), metrics, resamples=50)
     assert [one.metric for one in worths.metrics] == ["same", "reversed"]
     first, last = worths.metrics
-    assert (first.rho.value, first.rho.interval, first.best) == (1.0, (1.0, 1.0), 1.0)
+    assert (first.rho.value, first.best) == (1.0, 1.0)
+    assert first.rho.interval is None  # no spread says nothing about how sure it is
+    assert first.corrected is None
+    assert first.rho.reason == "no interval: all sources say the same"
     assert (last.rho.value, last.tau.value, last.best) == (-1.0, -1.0, 0.0)
     assert first.behind is None
     assert first.p is None
@@ -141,15 +161,18 @@ def test_what_is_missing_is_counted_by_cause() -> None:
     values = np.tile([4.0, 3.0, 2.0, 1.0], (10, 1))
     values[3] = 7.0  # constant
     values[4] = 7.0
-    values[5, :2] = np.nan  # two left
-    values[6] = [np.nan, 5.0, 5.0, 5.0]  # constant where it has values
+    values[5, :2] = np.nan
+    values[6] = [np.nan, 5.0, 4.0, 3.0]  # three left, but people ranked four
     [found] = metric_worths(study(ranks), {"x": values}, resamples=50).metrics
     assert (found.rho.n, found.rho.of, found.rho.value) == (3, 9, 1.0)
     assert found.rho.reason == (
-        "no rho in 6 of 9 cases: people ranked fewer than 3 models in 1, it has values for fewer "
-        "than 3 ranked models in 1, it is the same for all models in 3, people tied all models in "
-        "1; too few to be the best; no interval: 3 source images"
+        "no rho in 6 of 9 cases: fewer than 3 models that everybody ranked in 1, it has no value "
+        "for m0 or m1 in 2, it is the same for all models in 2, people tied all models in 1; too "
+        "few to be the best; no interval: 3 source images"
     )
+    values[8, 3] = np.nan
+    [found] = metric_worths(study(ranks), {"x": values}, resamples=50).metrics
+    assert "it has no value for a ranked model in 3, " in found.rho.reason
     assert found.tau.reason == found.rho.reason
     assert found.best is None  # a number in a third of the cases
 
@@ -166,14 +189,17 @@ def test_intervals_best_behind_and_p_are_those_of_plain_loops() -> None:
         known = [(x, t) for x, t in zip(values, times, strict=True) if x is not None]
         return sum(x * t for x, t in known) / sum(t for _, t in known)
 
-    out = tail(0.95, 15)
+    def ends(values: Sequence[float | None]) -> tuple[float, ...]:
+        pairs = zip(values, people.sources, strict=True)
+        out = tail(0.95, len({source for x, source in pairs if x is not None}))
+        return tuple(np.quantile([mean(values, draw) for draw in draws], [out, 1 - out]))
+
     means = {name: [mean(values, draw) for draw in draws] for name, values in rows.items()}
     leader = found.metrics[0].metric
     assert leader == "good"
     raw = {}
     for one in found.metrics:
-        expected = np.quantile(means[one.metric], [out, 1 - out])
-        assert one.rho.interval == pytest.approx(tuple(expected), abs=1e-12)
+        assert one.rho.interval == pytest.approx(ends(rows[one.metric]), abs=1e-12)
         firsts = [max(means, key=lambda name: means[name][b]) for b in range(80)]
         assert one.best == pytest.approx(firsts.count(one.metric) / 80, abs=1e-12)
         if one.metric == leader:
@@ -186,12 +212,120 @@ def test_intervals_best_behind_and_p_are_those_of_plain_loops() -> None:
         assert one.behind is not None
         assert one.behind.value == pytest.approx(np.mean(known), abs=1e-12)
         assert one.behind.n == len(known)
-        expected = np.quantile([mean(gaps, draw) for draw in draws], [out, 1 - out])
-        assert one.behind.interval == pytest.approx(tuple(expected), abs=1e-12)
+        assert one.behind.interval == pytest.approx(ends(gaps), abs=1e-12)
+        assert one.behind.value > 0
         filled = [np.nan if gap is None else gap for gap in gaps]
         raw[one.metric] = sign_flip_test(filled, people.sources, seed=2)
     expected_p = dict(zip(raw, holm([p for p in raw.values() if p is not None]), strict=True))
     assert {one.metric: one.p for one in found.metrics[1:]} == pytest.approx(expected_p)
+
+
+def test_every_metric_is_held_against_the_same_models() -> None:
+    """Leaving out a model that is hard to place must not help."""
+    rng = np.random.default_rng(1)
+    ranks = np.stack([rng.permutation(5) + 1.0 for _ in range(30)])[None].repeat(2, axis=0)
+    honest = -ranks[0].copy()
+    honest[:, 4] = 0.0  # always puts the last model first
+    clever = honest.copy()
+    clever[:, 4] = np.nan
+    found = named(metric_worths(study(ranks), {"honest": honest, "clever": clever}, resamples=50))
+    assert found["clever"].rho.value is None
+    assert found["clever"].rho.reason == "no rho in 30 of 30 cases: it has no value for m4 in 30"
+    assert found["honest"].rho.value is not None
+    assert found["honest"].best == 1
+
+
+def test_a_model_that_somebody_did_not_rank_is_nobodys() -> None:
+    """Places among two are not averaged with places among five."""
+    ranks = np.tile(np.arange(1.0, 6), (2, 12, 1))
+    ranks[1, :, 0] = np.nan
+    people = study(ranks)
+    right = np.tile([-9.0, 4.0, 3.0, 2.0, 1.0], (12, 1))  # m0 does not matter
+    wrong = np.tile([9.0, 4.0, 3.0, 1.0, 2.0], (12, 1))
+    found = named(metric_worths(people, {"right": right, "wrong": wrong}, resamples=50))
+    assert found["right"].rho.value == 1
+    assert found["wrong"].rho.value == pytest.approx(0.8)
+    ranks[1, :, :3] = np.nan
+    found = named(metric_worths(study(ranks), {"right": right}, resamples=50))
+    assert found["right"].rho.value is None
+    assert "fewer than 3 models that everybody ranked in 12" in found["right"].rho.reason
+
+
+def test_whoever_ranked_one_model_has_no_say() -> None:
+    ranks = np.tile(np.arange(1.0, 5), (2, 8, 1))
+    ranks[1, :, 1:] = np.nan
+    found = metric_worths(study(ranks), {"x": -ranks[0]}, resamples=20)
+    assert (found.metrics[0].rho.value, found.metrics[0].gap) == (1.0, None)
+    assert found.ceiling.reason == "no case was ranked by two annotators"
+
+
+def test_the_corrected_interval_is_fishers_at_bonferronis_level() -> None:
+    people, metrics = drawn(4, 3, 30, 5)
+    found = metric_worths(people, metrics, resamples=400, seed=2)
+    draws = np.random.default_rng(2).multinomial(15, np.full(15, 1 / 15), size=400)
+    sources = sorted(set(people.sources))
+    times = draws[:, [sources.index(source) for source in people.sources]]
+    t = stats.t.ppf(1 - 0.05 / 3 / 2, 14)
+    for one in found.metrics:
+        rows = by_hand(people, metrics[one.metric])
+        known = np.array([row is not None for row in rows])
+        rho = np.array([row for row in rows if row is not None])
+        means = (times[:, known] * rho).sum(axis=1) / times[:, known].sum(axis=1)
+        error = means.std() * np.sqrt(15 / 14) / (1 - rho.mean() ** 2)
+        low, high = np.tanh(np.arctanh(rho.mean()) + np.array([-1, 1]) * t * error)
+        plain = one.rho.interval
+        assert plain is not None
+        assert one.corrected == pytest.approx(
+            (min(low, plain.low), max(high, plain.high)), abs=1e-12
+        )
+        assert one.sources == 15
+    [alone] = metric_worths(people, {"good": metrics["good"]}, resamples=50).metrics
+    assert alone.corrected == alone.rho.interval
+
+
+def test_the_gap_compares_metric_and_person_on_the_same_terms() -> None:
+    people, metrics = drawn(13, 4, 24, 5, gaps=0.1)
+    found = named(metric_worths(people, metrics, resamples=50))
+    for name, values in metrics.items():
+        gaps = []
+        for c in range(24):
+            rankings = shared_rankings(people, c)
+            models = list(rankings[0]) if rankings else []
+            mine = [values[c, m] for m in models]
+            ours = []
+            for a, own in enumerate(rankings):
+                rest = rankings[:a] + rankings[a + 1 :]
+                if not rest:
+                    continue
+                others = [-float(np.mean([one[m] for one in rest])) for m in models]
+                metric = correlation(mine, others)
+                person = correlation([-own[m] for m in models], others)
+                if metric is not None and person is not None:
+                    ours.append(metric - person)
+            if ours:
+                gaps.append(np.mean(ours))
+        gap = found[name].gap
+        assert gap is not None
+        assert gap.n == len(gaps) > 5
+        assert gap.value == pytest.approx(np.mean(gaps), abs=1e-12)
+        assert gap.interval is not None
+        assert gap.interval.low < np.mean(gaps) < gap.interval.high
+
+
+def test_one_more_person_is_level_with_a_person() -> None:
+    """A metric that is another person has no gap, though its rho is above one against one."""
+    rng = np.random.default_rng(15)
+    quality = rng.normal(size=(400, 6))
+    seen = quality + 0.8 * rng.normal(size=(3, 400, 6))
+    people = study(midranks(-seen[:2]))
+    found = metric_worths(people, {"third": seen[2]}, resamples=200)
+    [one] = found.metrics
+    assert one.gap is not None
+    assert one.gap.interval is not None
+    assert one.rho.interval is not None
+    assert found.ceiling.value is not None
+    assert one.gap.interval.low < 0 < one.gap.interval.high
+    assert one.rho.interval.low > found.ceiling.value
 
 
 def test_a_metric_with_few_numbers_cannot_be_the_best() -> None:
@@ -203,7 +337,8 @@ def test_a_metric_with_few_numbers_cannot_be_the_best() -> None:
     worths = named(found)
     assert worths["rare"].best is None
     assert worths["rare"].rho.value == 1
-    assert worths["rare"].rho.reason.endswith("too few to be the best")
+    assert "too few to be the best" in worths["rare"].rho.reason
+    assert worths["rare"].corrected is None
     assert worths["good"].behind is None
     behind = worths["rare"].behind
     assert behind is not None
@@ -221,7 +356,9 @@ def test_equal_metrics_share_the_first_place() -> None:
     [other] = [one for one in found.values() if one.behind is not None]
     assert other.behind is not None
     assert other.behind.value == 0
-    assert other.p == 1
+    assert other.behind.interval is None
+    assert other.behind.reason.startswith("side by side it is not behind")
+    assert other.p is None
 
 
 def test_metrics_without_a_common_case_are_not_compared() -> None:
@@ -280,6 +417,7 @@ def test_one_annotator_has_no_ceiling_but_a_reason() -> None:
     assert found.ceiling.interval is None
     assert found.ceiling.reason == "no case was ranked by two annotators"
     assert found.metrics[0].rho.value is not None
+    assert found.metrics[0].gap is None
 
 
 @pytest.mark.parametrize("shape", [(0, 4, 3), (2, 0, 3), (2, 4, 0), (2, 4, 2)])

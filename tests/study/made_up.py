@@ -48,9 +48,18 @@ def about(
 
 
 def made_worths(
-    rhos: dict[str, float | None], *, half: float = 0.07, ceiling: Estimate | None = None
+    rhos: dict[str, float | None],
+    *,
+    half: float = 0.07,
+    ceiling: Estimate | None = None,
+    sources: int = 48,
 ) -> Worths:
-    """Metrics from best to worst; one that is 0.1 or more behind the best is clearly behind."""
+    """Metrics from best to worst; one that is 0.1 or more behind the best is clearly behind.
+
+    After correction for their number, intervals are 0.02 wider on either side. On the same terms,
+    one person is what `ceiling` says.
+    """
+    person = about(0.84, 0.05) if ceiling is None else ceiling
     names = sorted(rhos, key=lambda name: -2.0 if rhos[name] is None else -(rhos[name] or 0.0))
     names.sort(key=lambda name: rhos[name] is None)
     best = max((value for value in rhos.values() if value is not None), default=0.0)
@@ -70,9 +79,12 @@ def made_worths(
                 0.96 if first else 0.01,
                 None if first else about(gap, 0.05),
                 None if first else (0.003 if gap >= 0.1 else 0.4),
+                about(value, half + 0.02).interval,
+                sources,
+                None if person.value is None else about(value - person.value, 0.04),
             )
         )
-    return Worths(tuple(found), about(0.84, 0.05) if ceiling is None else ceiling)
+    return Worths(tuple(found), person)
 
 
 def made_ordering(
@@ -153,7 +165,7 @@ def made_up(
                 key,
                 made_agreement(people, agree),
                 made_ordering(models, preferred.tolist(), sure=sure),
-                made_worths(rhos, ceiling=ceiling) if with_runs else None,
+                made_worths(rhos, ceiling=ceiling, sources=sources) if with_runs else None,
             )
         )
     facts = tuple(
@@ -188,8 +200,15 @@ def made_up(
         tuple(found),
         scores,
         {"roi_share": "neither more nor less of it is better"} if with_runs else {},
-        ("1 case is ranked in part and not counted.",),
+        compared=_compared(models, controls),
+        notes=("1 case is ranked in part and not counted.",),
     )
+
+
+def _compared(models: Sequence[str], controls: Sequence[str]) -> tuple[str, ...]:
+    """Without controls where that leaves three models."""
+    alone = tuple(name for name in models if name not in controls)
+    return alone if len(alone) > 2 else tuple(models)
 
 
 def hostile(seed: int = 0) -> StudyResults:

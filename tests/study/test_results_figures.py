@@ -77,6 +77,13 @@ def test_every_metric_has_its_dot_at_its_value() -> None:
             assert len(strong) == 1 + len(found.level)
 
 
+def test_caption_names_the_dashed_line_and_what_intervals_are_over() -> None:
+    results = made_up()
+    assert "one person against the mean of the others" in worth.caption(results)
+    assert "intervals over source pictures" in worth.caption(results)
+    assert "intervals over cases" in worth.caption(replace(results, sources_known=False))
+
+
 def test_published_values_are_hollow_and_only_where_there_are_any() -> None:
     results = made_up(dimensions=("ea",), metrics=("ssim", "ea_offline", "my_metric"))
     context = worth.draw(results)

@@ -19,8 +19,9 @@ from medebench.study.results.markdown import markdown, sentence
 from medebench.study.results.model import StudyResults
 from medebench.study.results.tables import csv_files, results_json
 from medebench.study.results.terminal import rich_tables
+from medebench.study.results.verdict import metric_order
 from medebench.study.results.write import MARKER, spoken, write_results
-from tests.study.made_up import HOSTILE, METRICS, hostile, made_up, made_worths
+from tests.study.made_up import HOSTILE, METRICS, about, hostile, made_up, made_worths
 
 CASES = {
     "usual": made_up(),
@@ -65,6 +66,11 @@ def test_csv_has_every_number_in_full(results: StudyResults) -> None:
                 else:
                     assert float(row["rho"]) == worth.rho.value
                     assert int(row["rho_n"]) == worth.rho.n
+                    assert worth.corrected is not None
+                    assert float(row["corrected_low"]) == worth.corrected.low
+                    assert int(row["sources"]) == worth.sources
+                    gap = worth.gap.value if worth.gap else None
+                    assert row["person_gap"] == ("" if gap is None else repr(gap))
         assert found["", "roi_share"]["reason"] == "neither more nor less of it is better"
 
 
@@ -159,6 +165,39 @@ def test_latex_marks_the_best_metric_of_each_column() -> None:
     bold = re.findall(r"\\textbf\{(.*?)\}", table)
     best = {f"{d.worths.metrics[0].rho.value:.2f}" for d in results.dimensions if d.worths}
     assert set(bold) == best and len(bold) == 3
+
+
+def test_captions_say_what_bold_and_the_intervals_are() -> None:
+    results = made_up()
+    first = latex(results).split(r"\end{table}")[0]
+    for text in (first, markdown(results)):
+        said = " ".join(text.split())
+        assert "Bold: the highest" not in said
+        assert "Bold: the leader, the highest of the metrics with a number in at least half" in said
+        assert "ast row" in said and "jackknife" in said
+    unknown = replace(results, sources_known=False)
+    assert "over cases (bootstrap" in latex(unknown) and "over source" not in latex(unknown)
+
+
+def test_a_metric_with_few_cases_is_neither_bold_nor_above_the_others() -> None:
+    worths = made_worths({"psnr": 0.5, "ssim": 0.4, "cp": None})
+    rare = replace(worths.metrics[1], metric="rare", rho=about(0.99, n=4), best=None)
+    results = made_up(dimensions=("ea", "cp"), metrics=("ssim",))
+    ea, cp = results.dimensions
+    once = made_worths({"rare": 0.45})
+    results = replace(
+        results,
+        dimensions=(
+            replace(ea, worths=replace(worths, metrics=(*worths.metrics, rare))),
+            replace(cp, worths=made_worths({"psnr": 0.2, "ssim": 0.5})),
+        ),
+    )
+    assert metric_order(results) == ["ssim", "psnr", "rare", "cp"]
+    assert "**0.99**" not in markdown(results) and r"\textbf{0.99}" not in latex(results)
+    both = replace(cp, worths=replace(once, metrics=(*once.metrics, *worths.metrics)))
+    results = replace(results, dimensions=(results.dimensions[0], both))
+    # By the dimension in which it takes part, not by what four cases say.
+    assert metric_order(results) == ["psnr", "rare", "ssim", "cp"]
 
 
 def test_terminal_takes_names_as_text_and_fits(results: StudyResults) -> None:

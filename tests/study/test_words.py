@@ -13,7 +13,7 @@ from medebench.analysis.agreement import agreement
 from medebench.analysis.bootstrap import Interval
 from medebench.analysis.ordering import Ordering, order_models
 from medebench.analysis.ranked import Estimate, Ranked, midranks
-from medebench.analysis.worth import Worths, metric_worths
+from medebench.analysis.worth import MetricWorth, Worths, metric_worths
 from medebench.report.facts import describe
 from medebench.report.published import published_table, published_worth
 from medebench.study.results.model import DimensionResults, StudyResults
@@ -110,6 +110,51 @@ def test_where_people_disagree_no_metric_is_recommended() -> None:
     assert "stands in" not in text and "follows" not in text
 
 
+def test_people_who_have_not_ranked_yet_do_not_count() -> None:
+    two = usual(people=("ann", "bob", "cleo"))
+    ann, bob, cleo = two.annotators
+    results = replace(two, annotators=(ann, bob, replace(cleo, ranked=0)))
+    text = overview(results)
+    assert text.startswith("2 people ranked") and text.endswith(" cleo has not ranked yet.")
+    one = replace(two, annotators=(ann, replace(bob, ranked=0), replace(cleo, ranked=0)), shared=0)
+    assert overview(one).startswith("1 person ranked")
+    assert overview(one).endswith("(48 source pictures). bob and cleo have not ranked yet.")
+    text = " ".join(answers(one.dimensions[0], one))
+    assert "Only one person ranked" in text and "The one annotator puts" in text
+
+
+def test_unknown_sources_are_not_counted() -> None:
+    results = replace(usual(sources=9), sources_known=False)
+    assert "source pictures)" not in overview(results)
+    assert "they are taken as independent" in overview(results)
+    assert "cannot be said from 9 cases" in say("Metrics", results)
+
+
+def test_too_few_pictures_for_any_order_to_be_sure() -> None:
+    """Ten models, ten pictures, full agreement: no p after Holm could be below 0.05."""
+    names = tuple(f"c{i}" for i in range(10))
+    models = tuple("abcdefghij")
+    ranks = np.tile(np.arange(1.0, 11), (2, 10, 1))
+    ranked = Ranked(("ann", "bob"), names, models, names, ranks)
+    made = made_up(models=models, controls=(), dimensions=("ea",), sources=10)
+    text = say("Models", made, ordering=order_models(ranked, resamples=50))
+    assert "10 source pictures are too few for this test to tell 10 models apart" in text
+    assert "cannot be told apart from" not in text
+    more = tuple(f"c{i}" for i in range(14))
+    ranked = Ranked(("ann", "bob"), more, models, more, np.tile(np.arange(1.0, 11), (2, 14, 1)))
+    text = say("Models", replace(made, sources=14), ordering=order_models(ranked, resamples=50))
+    assert "That is sure" in text
+
+
+def test_too_few_pictures_for_this_many_metrics() -> None:
+    rhos: dict[str, float | None] = {f"m{i:02}": 0.8 - 0.001 * i for i in range(30)}
+    text = say("Metrics", usual(), worths=made_worths(rhos, sources=10))
+    assert "10 source pictures are too few to tell 30 metrics apart by this test" in text
+    assert "cannot be told apart" not in text
+    text = say("Metrics", usual(), worths=made_worths(rhos, sources=20))
+    assert "cannot be told apart from 29 others" in text
+
+
 def test_the_published_agreement_is_told_only_beside_a_study_like_it() -> None:
     seven = tuple(f"m{i}" for i in range(len(published_table().models)))
     like = made_up(models=seven, controls=())
@@ -132,10 +177,83 @@ def test_one_annotator() -> None:
 def test_stands_in_for_people() -> None:
     worths = made_worths({"ssim": 0.79, "lpips_alex": 0.6}, ceiling=about(0.84))
     text = say("Metrics", usual(), worths=worths)
-    assert "`ssim` stands in for people: rho 0.79 (0.72 to 0.86, 52 cases)" in text
+    assert (
+        "`ssim` stands in for people: rho 0.79 (0.72 to 0.86, 52 cases; at least 0.70 after "
+        "correction for 2 metrics)" in text
+    )
     assert "first in 96 % of resamples" in text
     assert "clearly ahead of the next (`lpips_alex`, 0.19 behind, p 0.003)" in text
-    assert "predicts the others at 0.84" in text and "nearly as well as one more person" in text
+    assert "it is 0.05 (0.01 to 0.09) below one more person, who reaches 0.84" in text
+    assert "it ranks models nearly as well as one more person would" in text
+
+
+def test_as_well_as_a_person_only_if_that_is_sure() -> None:
+    worths = made_worths({"ssim": 0.9}, ceiling=about(0.84))
+    text = say("Metrics", usual(), worths=worths)
+    assert "it is 0.06 (0.02 to 0.10) above one more person" in text
+    assert "it ranks models as well as one more person would" in text
+    level = replace(worths.metrics[0], gap=about(0.01, 0.04))
+    text = say("Metrics", usual(), worths=replace(worths, metrics=(level,)))
+    assert "stands in" in text and "nearly as well as one more person" in text
+    unsure = replace(worths.metrics[0], gap=about(0.01, 0.14))
+    text = say("Metrics", usual(), worths=replace(worths, metrics=(unsure,)))
+    assert "stands in" not in text and "not enough to say that it replaces people" in text
+
+
+def test_the_best_of_many_is_graded_by_what_is_left_after_correction() -> None:
+    worths = made_worths({"ssim": 0.6, "psnr": 0.58})
+    first = replace(worths.metrics[0], corrected=Interval(-0.02, 0.8))
+    text = say("Metrics", usual(), worths=replace(worths, metrics=(first, worths.metrics[1])))
+    assert "No metric can be said to follow people here" in text
+    assert "reaches 0 or below after correction for 2 metrics" in text
+    down = made_worths({"ssim": 0.6, "psnr": -0.08})
+    assert "against people" not in say("Metrics", usual(), worths=down)
+    below = replace(down.metrics[1], corrected=Interval(-0.2, -0.01))
+    text = say("Metrics", usual(), worths=replace(down, metrics=(down.metrics[0], below)))
+    assert "`psnr` ranks the models against people (the interval is below 0, after corr" in text
+
+
+def test_ahead_side_by_side_is_never_behind() -> None:
+    """The leader has half of the cases, and the other is better on those."""
+    rng = np.random.default_rng(0)
+    quality = rng.normal(size=(40, 7))
+    seen = quality + 0.2 * rng.normal(size=(2, 40, 7))
+    names, models = tuple(f"c{i:02}" for i in range(40)), tuple("ABCDEFG")
+    ranked = Ranked(("ann", "bob"), names, models, names, midranks(-seen))
+    half = quality + 0.35 * rng.normal(size=quality.shape)
+    half[20:] = np.nan
+    other = quality + 0.05 * rng.normal(size=quality.shape)
+    other[20:] = quality[20:] + 1.2 * rng.normal(size=(20, 7))
+    worths = metric_worths(ranked, {"half": half, "other": other}, resamples=200)
+    found = race(worths)
+    assert found is not None and found.first.metric == "half" and found.first.sources == 20
+    [level] = found.level
+    assert level.behind is not None and level.behind.value is not None and level.behind.value < 0
+    assert level.p is None and "not behind" in level.behind.reason
+    made = made_up(models=models, controls=(), dimensions=("ea",), sources=40)
+    text = say("Metrics", made, worths=worths)
+    assert "clearly ahead" not in text
+    assert "On the cases that both have, `other` did better." in text
+    lying = replace(worths, metrics=(found.first, replace(level, p=0.001)))
+    assert race(lying) == replace(found, level=(lying.metrics[1],))
+
+
+def test_few_pictures_behind_the_metric_itself() -> None:
+    """Twelve pictures are ranked, but the metric has numbers for six of them."""
+    rng = np.random.default_rng(0)
+    quality = rng.normal(size=(12, 5))
+    seen = np.stack([quality, quality + 0.1 * rng.normal(size=quality.shape)])
+    names, models = tuple(f"c{i:02}" for i in range(12)), tuple("ABCDE")
+    ranked = Ranked(("ann", "bob"), names, models, names, midranks(-seen))
+    half = quality.copy()
+    half[6:] = np.nan
+    metrics = {"half": half, "random": rng.normal(size=quality.shape)}
+    worths = metric_worths(ranked, metrics, resamples=200)
+    assert [one.sources for one in worths.metrics] == [6, 12]
+    assert grade(worths.metrics[0]) == "unknown"
+    made = made_up(models=models, controls=(), dimensions=("ea",), sources=12)
+    text = say("Metrics", made, worths=worths)
+    assert "cannot be said from 6 source pictures" in text
 
 
 def test_follows_but_does_not_replace_people() -> None:
@@ -185,7 +303,30 @@ def test_a_metric_with_few_cases_does_not_lead() -> None:
 def test_no_metric_at_all() -> None:
     nothing = made_worths({"ssim": None, "psnr": None}, ceiling=NOTHING)
     assert "No metric could be compared with people" in say("Metrics", usual(), worths=nothing)
-    assert "No run was given" in say("Metrics", usual(with_runs=False))
+    none = usual(with_runs=False)
+    assert "No run with scores was given" in say("Metrics", none)
+    unused = replace(none, left_out={"ssim": "no `mask`"})
+    text = say("Metrics", unused)
+    assert "None of the scores could be used (`ssim`: no 'mask')" in text
+    assert "No run" not in text
+
+
+def test_where_all_metrics_have_few_cases_none_leads() -> None:
+    worths = made_worths({"ssim": 0.6})
+    rare = replace(worths.metrics[0], best=None, corrected=None, rho=about(0.6, n=20))
+    found = replace(worths, metrics=(rare,))
+    assert race(found) is None
+    text = say("Metrics", usual(), worths=found)
+    assert "No metric has a number in half of the cases" in text
+    assert "`ssim` at rho 0.60 (0.53 to 0.67, 20 of 52 cases)" in text
+
+
+def test_without_an_interval_the_words_say_why() -> None:
+    worths = made_worths({"ssim": 1.0})
+    rho = Estimate(1.0, None, 52, 52, "no interval: all sources say the same")
+    same = replace(worths.metrics[0], rho=rho, corrected=None)
+    text = say("Metrics", usual(), worths=replace(worths, metrics=(same,)))
+    assert "without an interval (all sources say the same)" in text and "stands in" not in text
 
 
 def test_the_offline_judge_is_said_to_be_a_stand_in() -> None:
@@ -195,10 +336,19 @@ def test_the_offline_judge_is_said_to_be_a_stand_in() -> None:
     assert "stand-in" not in other
 
 
-def test_controls_make_it_easier() -> None:
-    worths = made_worths({"ssim": 0.79})
-    assert "1 of the 4 ranked is a control" in say("Metrics", usual(), worths=worths)
-    assert "control" not in say("Metrics", usual(controls=()), worths=worths)
+def test_controls_are_left_out_of_the_comparison_or_decide_it() -> None:
+    worths = made_worths({"ssim": 0.79, "psnr": -0.5})
+    text = say("Metrics", usual(), worths=worths)
+    assert "`ssim` stands in" in text and "Controls are left out of this comparison." in text
+    assert "ranks the models against people" in text
+    assert "ontrol" not in say("Metrics", usual(controls=()), worths=worths)
+    few = made_up(models=("a", "b", "identity"), dimensions=("ea",))
+    assert few.compared == few.models
+    text = say("Metrics", few, worths=worths)
+    assert "`ssim` follows people" in text and "stands in" not in text
+    assert "1 of the 3 compared is a control, easily told from the rest, and that decides" in text
+    assert "`psnr` ranks the outputs against people" in text
+    assert "models against" not in text
 
 
 def test_attention() -> None:
@@ -253,17 +403,23 @@ def test_published_rows_belong_to_their_metric() -> None:
 
 
 @given(st.floats(-1, 1), st.floats(0, 1), st.floats(-1, 1), st.integers(2, 100))
-def test_grades_only_rise_with_the_low_end(
-    value: float, half: float, ceiling: float, sources: int
+def test_grades_only_rise_with_the_low_ends(
+    value: float, half: float, gap: float, sources: int
 ) -> None:
     order = ["unknown", "does not follow", "follows weakly", "follows", "stands in"]
-    wide = Estimate(value, Interval(value - half, value + half), 52, 52)
-    narrow = replace(wide, interval=Interval(value - half / 2, value + half / 2))
-    top = Estimate(ceiling, None, 52, 52)
-    first, second = (order.index(grade(one, top, sources)) for one in (wide, narrow))
+
+    def made(half: float) -> MetricWorth:
+        rho = Estimate(value, Interval(value - half, value + half), 52, 52)
+        one = Estimate(gap, Interval(gap - half, gap + half), 52, 52)
+        return MetricWorth("x", rho, rho, 1.0, None, None, rho.interval, sources, one)
+
+    wide, narrow = made(half), made(half / 2)
+    first, second = (order.index(grade(one)) for one in (wide, narrow))
     assert first <= second
-    assert grade(replace(wide, interval=None), top, sources) == "unknown"
-    assert grade(wide, NOTHING, sources) != "stands in"
+    assert grade(replace(wide, corrected=None)) == "unknown"
+    assert grade(replace(wide, gap=None)) != "stands in"
+    assert grade(wide, with_controls=True) in (grade(wide), "follows")
+    assert (grade(wide) == "unknown") == (sources < FEW_SOURCES)
 
 
 @given(st.floats(0, 1))
@@ -293,7 +449,10 @@ def test_words_from_real_statistics(seed: int, noise: float) -> None:
     seen = quality + noise * rng.standard_normal((2, cases, 5))
     names = tuple(f"c{i}" for i in range(cases))
     ranked = Ranked(("ann", "bob"), names, models, names, midranks(-seen))
-    metrics = {"good": quality, "random": rng.standard_normal((cases, 5))}
+    metrics = {
+        "good": quality + 0.1 * rng.standard_normal((cases, 5)),
+        "random": rng.standard_normal((cases, 5)),
+    }
     dimension = DimensionResults(
         "ea",
         agreement(ranked),

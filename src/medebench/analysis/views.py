@@ -45,8 +45,12 @@ class Views:
         self.common: Flags = (rated | ~raters).all(axis=0) & raters.any(axis=0)
         self.ranks = midranks(np.where(rated & self.common, people.ranks[:, self.rows], np.nan))
         self.view = mean_known(self.ranks)
+        #: For each annotator the view of all others (annotators x cases x models).
+        self.others = np.array(
+            [mean_known(np.delete(self.ranks, a, axis=0)) for a in range(len(self.ranks))]
+        ).reshape(self.ranks.shape)
         self.sources = np.array([people.sources[c] for c in self.rows], dtype=str)
-        self.ranked: Flags = known.any(axis=(0, 2))
+        self.ranked: Flags = np.asarray(known.any(axis=(0, 2)))
         self.of = int(self.ranked.sum())
         self.several: Flags = raters.sum(axis=(0, 2)) > 1
         self.few: Flags = self.common.sum(axis=1) < LEAST_MODELS
@@ -59,27 +63,19 @@ class Views:
         found = statistic(np.where(self.common, values, np.nan), -self.view)
         return np.where(self.few | self._lacking(values).any(axis=1), np.nan, found)
 
-    def persons(self) -> list[Floats]:
-        """Each annotator's rho with the mean of the others, in each case."""
-        rhos = [spearman_rows(own, self.others(a)) for a, own in enumerate(self.ranks)]
-        return [np.where(self.few, np.nan, rho) for rho in rhos]
+    def persons(self) -> Floats:
+        """Each annotator's rho with the mean of the others (annotators x cases)."""
+        return np.where(self.few, np.nan, spearman_rows(self.ranks, self.others))
 
-    def others(self, a: int) -> Floats:
-        return mean_known(np.delete(self.ranks, a, axis=0))
-
-    def beyond_person(self, values: Floats, persons: Sequence[Floats]) -> Floats:
+    def beyond_person(self, values: Floats, persons: Floats) -> Floats:
         """rho of the metric less that of a person, both with the mean of the other people.
 
         Averaged over the people of a case. Like with like: the metric has no part in what it is
         held against, and neither has the person.
         """
-        gaps = []
         shown = np.where(self.common, values, np.nan)
-        without = self.few | self._lacking(values).any(axis=1)
-        for a, person in enumerate(persons):
-            gap = spearman_rows(shown, -self.others(a)) - person
-            gaps.append(np.where(without, np.nan, gap))
-        return mean_known(np.stack(gaps)) if gaps else np.full(len(self.rows), np.nan)
+        gaps = spearman_rows(shown, -self.others) - persons
+        return mean_known(np.where(self._lacking(values).any(axis=1), np.nan, gaps))
 
     def _lacking(self, values: Floats) -> Flags:
         return np.asarray(self.common & np.isnan(values))
@@ -141,7 +137,7 @@ class Views:
         reasons = "; ".join(filter(None, [reason, why]))
         return Estimate(float(column[known].mean()), interval, n, self.of, reasons)
 
-    def one_person(self, persons: Sequence[Floats]) -> Estimate:
+    def one_person(self, persons: Floats) -> Estimate:
         """Mean of `persons` over people and cases.
 
         With two annotators this is their agreement, so the interval is of the same kind as there.
@@ -149,7 +145,7 @@ class Views:
         several = int(self.several.sum())
         if not several:
             return Estimate(None, None, 0, self.of, "no case was ranked by two annotators")
-        rho = mean_known(np.stack(persons))
+        rho = mean_known(persons)
         known = np.isfinite(rho)
         n = int(known.sum())
         parts = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -90,7 +90,9 @@ def metric_worths(
     persons = views.persons()
     rhos = [views.against(spearman_rows, one) for one in values]
     taus = [views.against(kendall_rows, one) for one in values]
-    gaps = [views.beyond_person(one, persons) for one in values]
+    alone = not views.several.any()
+    nothing = np.full(len(views.rows), np.nan)
+    gaps = [nothing if alone else views.beyond_person(one, persons) for one in values]
     drawn = views.means([*rhos, *taus, *gaps]) if names else np.empty((0, 0))
     of_rho, of_tau, of_gap = np.split(drawn, 3, axis=1)
 
@@ -106,7 +108,7 @@ def metric_worths(
         corrected = rho.interval if k in able else None
         if corrected is not None and len(able) > 1 and rho.value is not None:
             corrected = _widened(corrected, rho.value, of_rho[:, k], strict, sources)
-        gap = _gap(views, gaps[k], of_gap[:, k], strict) if rho.n and views.several.any() else None
+        gap = None if alone or not rho.n else _gap(views, gaps[k], of_gap[:, k], strict)
         share = shares.get(k)
         found.append(MetricWorth(name, rho, tau, share, None, None, corrected, sources, gap))
 
@@ -116,14 +118,8 @@ def metric_worths(
         range(len(names)),
         key=lambda k: (k not in able, -_number(found[k]), k != leader, names[k]),
     )
-    made = [_placed(found[k], behind.get(k), pvalues.get(k)) for k in order]
-    return Worths(tuple(made), views.one_person(persons))
-
-
-def _placed(one: MetricWorth, behind: Estimate | None, p: float | None) -> MetricWorth:
-    return MetricWorth(
-        one.metric, one.rho, one.tau, one.best, behind, p, one.corrected, one.sources, one.gap
-    )
+    made = tuple(replace(found[k], behind=behind.get(k), p=pvalues.get(k)) for k in order)
+    return Worths(made, views.one_person(persons))
 
 
 def _best(drawn: Floats, able: Sequence[int]) -> dict[int, float]:
@@ -137,9 +133,7 @@ def _best(drawn: Floats, able: Sequence[int]) -> dict[int, float]:
     return dict(zip(able, map(float, share), strict=True))
 
 
-def _widened(
-    plain: Interval, value: float, drawn: Floats, level: float, sources: int
-) -> Interval:
+def _widened(plain: Interval, value: float, drawn: Floats, level: float, sources: int) -> Interval:
     """The interval of a mean rho at a level so high that resamples have nothing to say about it.
 
     Far tails of a percentile interval are the extremes of a few thousand draws, and cover too

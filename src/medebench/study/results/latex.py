@@ -17,7 +17,7 @@ from medebench.study.results.texts import (
     percent_ends,
 )
 from medebench.study.results.verdict import leader, metric_order, race, standing_of
-from medebench.study.results.words import overview
+from medebench.study.results.words import LEADER, overview, pictures_of
 
 
 def latex(results: StudyResults) -> str:
@@ -45,11 +45,14 @@ def _metrics(results: StudyResults) -> str:
             cells.append(_rho(own[0].rho, first) if own else escape(NONE))
         rows.append(cells)
     ceilings = [one.worths.ceiling for one in dimensions if one.worths]
-    last = [r"\emph{One person against the others}", *(_rho(one, False) for one in ceilings)]
+    last = [
+        r"\emph{One person against the mean of the others}",
+        *(_rho(one, False) for one in ceilings),
+    ]
     caption = (
         f"Spearman's rank correlation of metrics with people, per case over its models, averaged "
-        f"over cases, with 95 % bootstrap intervals over source pictures. Bold: the highest of a "
-        f"column. {overview(results)}"
+        f"over cases, with 95 % intervals over {pictures_of(results)} (bootstrap; last row, one "
+        f"person against the mean of the others: jackknife). {LEADER} {overview(results)}"
     )
     if starred:
         caption += f" *: {STAND_IN}."
@@ -65,7 +68,8 @@ def _standings(results: StudyResults) -> str:
     controls = [line(name) for name in results.models if name in results.controls]
     caption = (
         f"How often people rank an output of the model above that of another model, in per cent, "
-        f"with 95 % bootstrap intervals over source pictures. Bold: the model that leads a column."
+        f"with 95 % bootstrap intervals over {pictures_of(results)}. Bold: the model that leads a "
+        f"column."
         f"{' Below the rule: controls.' if models and controls else ''} {overview(results)}"
     )
     label = "tab:medebench-people-standings"

@@ -18,7 +18,7 @@ from medebench.study.results.texts import (
     places,
 )
 from medebench.study.results.verdict import doubts, metric_order, race, standing_of
-from medebench.study.results.words import attention, overview, parts
+from medebench.study.results.words import LEADER, attention, overview, parts, pictures_of
 
 
 def markdown(results: StudyResults) -> str:
@@ -91,11 +91,12 @@ def _metrics(results: StudyResults) -> Iterator[str]:
             cells.append(_cell(own[0].rho, bold=first) if own else "–")
         yield _row([safe(metric_label(name, score)) + star, *cells])
     ceilings = [one.worths.ceiling for one in dimensions if one.worths]
-    yield _row(["*one person against the others*", *(_cell(one) for one in ceilings)])
+    yield _row(["*one person against the mean of the others*", *(_cell(one) for one in ceilings)])
     yield ""
     yield (
         "Spearman's rho with people, per case over its models, averaged over cases, with 95 % "
-        "interval; in parentheses in how many of the cases, if not in all. Bold: the highest."
+        f"interval (bootstrap over {pictures_of(results)}; last row: jackknife); in parentheses in "
+        f"how many of the cases, if not in all. {LEADER}"
     )
     if any(score.stand_in for name, score in results.scores.items() if name in names):
         yield f"\n\\* {STAND_IN}."

@@ -14,7 +14,7 @@ from medebench.report.formats import csv_text
 from medebench.study.results.model import DimensionResults, StudyResults
 from medebench.study.results.published import between_people, printed
 from medebench.study.results.texts import finite, metric_label
-from medebench.study.results.verdict import doubts, grade, race, standing_of
+from medebench.study.results.verdict import compared_controls, doubts, grade, race, standing_of
 from medebench.study.results.words import attention, overview
 
 Row = dict[str, Any]
@@ -105,6 +105,7 @@ def difference_rows(results: StudyResults) -> Iterator[Row]:
 
 def metric_rows(results: StudyResults) -> Iterator[Row]:
     """A row for each metric and dimension; then one for each metric that took no part at all."""
+    controls = bool(compared_controls(results))
     for dimension in results.dimensions:
         worths = dimension.worths
         if worths is None:
@@ -116,16 +117,20 @@ def metric_rows(results: StudyResults) -> Iterator[Row]:
                 "dimension": dimension.key,
                 **_metric(one.metric, results),
                 **_estimate(one.rho, "rho_", reason=False),
+                "corrected_low": _ends(one.corrected)[0],
+                "corrected_high": _ends(one.corrected)[1],
+                "sources": one.sources,
                 **_estimate(one.tau, "tau_", reason=False),
                 "best_share": finite(one.best),
                 **_estimate(one.behind, "behind_", reason=False),
                 "p_holm": finite(one.p),
                 "standing": standing_of(one, found),
-                "grade": grade(one.rho, worths.ceiling, results.sources),
+                **_estimate(one.gap, "person_gap_", reason=False),
+                "grade": grade(one, with_controls=controls),
                 "published_rho": paper.rho if paper else None,
                 "published_row": paper.row if paper else "",
                 "published_exact": "" if paper is None else "yes" if paper.exact else "no",
-                "reason": _reasons(one.rho, one.tau, one.behind),
+                "reason": _reasons(one.rho, one.tau, one.behind, one.gap),
             }
     for metric, reason in results.left_out.items():
         yield {"dimension": "", **_metric(metric, results), "reason": reason}
@@ -161,6 +166,8 @@ def results_json(results: StudyResults) -> Row:
         "cases": results.cases,
         "shared": results.shared,
         "sources": results.sources,
+        "sources_known": results.sources_known,
+        "compared": list(results.compared),
         "warnings": attention(results),
         "notes": list(results.notes),
         "dimensions": [

@@ -102,6 +102,11 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def pictures(count: int, known: bool = True) -> str:
+    """ "48 source pictures"; where nobody knows which cases share one, "48 cases"."""
+    return counted(count, "source picture" if known else "case")
+
+
 def listed(words: Sequence[str], most: int = 3) -> str:
     """ "a, b and c"; of many the first, and how many more there are."""
     if len(words) > most + 1:
@@ -116,7 +121,12 @@ def code(name: str) -> str:
 
 def model(name: str) -> str:
     """The name of a model or of a person in a sentence."""
-    return one_line(name, 90).replace("`", "'")
+    return plain(name, 90)
+
+
+def plain(text: str, most: int = 200) -> str:
+    """Text of others in a sentence, where backticks and ends of lines would mean something."""
+    return one_line(text, most).replace("`", "'")
 
 
 def metric_label(name: str, score: Score | None) -> str:

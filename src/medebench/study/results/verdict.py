@@ -7,18 +7,19 @@ from dataclasses import dataclass
 from typing import Literal
 
 from medebench.analysis.agreement import Agreement
-from medebench.analysis.ranked import Estimate
+from medebench.analysis.signflip import least_p
 from medebench.analysis.worth import MetricWorth, Worths
 from medebench.study.results.model import AnnotatorFacts, DimensionResults, StudyResults
 
 #: A difference counts as sure below this p, after Holm's correction.
 ALPHA = 0.05
-#: With fewer source pictures nothing is said about metrics but that they are too few.
+#: With fewer source pictures behind its rho nothing is said about a metric but that they are few.
 FEW_SOURCES = 10
-#: Low end of a metric's interval from which it is said to stand in for people, if it is ...
+#: Low end of a metric's interval, corrected for the number of metrics, from which it is said to
+#: stand in for people, if ...
 STANDS_IN = 0.5
-#: ... at most this far below what one person achieves; ...
-NEAR_CEILING = 0.1
+#: ... it is surely less than this below one person, both held against the other people; ...
+NEAR_PERSON = 0.1
 #: ... to follow people; above 0 it follows them weakly, else not.
 FOLLOWS = 0.3
 #: Mean Spearman between people: close, fair, loose agreement; below the last, too little.
@@ -33,17 +34,36 @@ HASTY = 10.0
 Grade = Literal["stands in", "follows", "follows weakly", "does not follow", "unknown"]
 
 
-def grade(one: Estimate, ceiling: Estimate, sources: int) -> Grade:
-    """What a metric's correlation with people allows to say about it."""
-    if one.value is None or one.interval is None or sources < FEW_SOURCES:
+def grade(one: MetricWorth, *, with_controls: bool = False) -> Grade:
+    """What a metric's correlation with people allows to say about it.
+
+    Controls are easily told from the rest: where they are among what was compared, a metric may
+    follow people, but that it stands in for them among models is not shown.
+    """
+    if one.corrected is None or one.sources < FEW_SOURCES:
         return "unknown"
-    low = one.interval.low
+    low = one.corrected.low
     if low <= 0:
         return "does not follow"
-    near = ceiling.value is not None and one.value >= ceiling.value - NEAR_CEILING
-    if low >= STANDS_IN and near:
+    gap = one.gap.interval if one.gap else None
+    if low >= STANDS_IN and gap and gap.low >= -NEAR_PERSON and not with_controls:
         return "stands in"
     return "follows" if low >= FOLLOWS else "follows weakly"
+
+
+def compared_controls(results: StudyResults) -> frozenset[str]:
+    """Controls among the models over which metrics were compared with people."""
+    return results.controls & set(results.compared or results.models)
+
+
+def active(results: StudyResults) -> list[AnnotatorFacts]:
+    """The people who have ranked anything."""
+    return [one for one in results.annotators if one.ranked]
+
+
+def hopeless(sources: int, comparisons: int) -> bool:
+    """Whether the test could not have told anything apart, whatever people said."""
+    return comparisons > 0 and least_p(sources) * comparisons >= ALPHA
 
 
 def too_little_agreement(agreement: Agreement) -> bool:
@@ -54,27 +74,41 @@ def too_little_agreement(agreement: Agreement) -> bool:
 
 @dataclass(frozen=True)
 class Race:
-    """The metrics of one dimension: who is first, and who cannot be told apart from it."""
+    """The metrics that take part in one dimension: who is first, and who may be as good."""
 
     first: MetricWorth
     level: tuple[MetricWorth, ...]
     behind: tuple[MetricWorth, ...]
 
+    @property
+    def size(self) -> int:
+        return 1 + len(self.level) + len(self.behind)
+
 
 def race(worths: Worths) -> Race | None:
-    """None where no metric has a number.
+    """None where no metric takes part.
 
-    A metric with numbers in a few cases only may have any rho: it does not lead while others
-    took part in all of the comparison.
+    A metric with numbers in a few cases only may have any rho: it does not lead.
     """
-    known = [one for one in worths.metrics if one.rho.value is not None]
-    part = [one for one in known if one.best is not None] or known
+    part = [one for one in worths.metrics if one.best is not None and one.rho.value is not None]
     if not part:
         return None
     first = max(part, key=lambda one: one.rho.value or 0.0)
     others = [one for one in part if one is not first]
-    behind = tuple(one for one in others if one.p is not None and one.p < ALPHA)
+    behind = tuple(one for one in others if _behind(one))
     return Race(first, tuple(one for one in others if one not in behind), behind)
+
+
+def _behind(one: MetricWorth) -> bool:
+    gap = one.behind.value if one.behind else None
+    return gap is not None and gap > 0 and one.p is not None and one.p < ALPHA
+
+
+def too_few_to_tell(found: Race, worths: Worths) -> bool:
+    """Whether no metric could have been ruled out as the best with so few pictures."""
+    compared = sum(one.behind is not None for one in worths.metrics)
+    most = max((min(found.first.sources, one.sources) for one in found.level), default=0)
+    return not found.behind and bool(found.level) and hopeless(most, compared)
 
 
 def standing_of(one: MetricWorth, found: Race | None) -> Literal["first", "level", "behind", ""]:
@@ -93,14 +127,25 @@ def leader(dimension: DimensionResults, controls: Collection[str]) -> str:
 
 
 def metric_order(results: StudyResults) -> list[str]:
-    """Metrics by their mean rho over the dimensions, those without a number last."""
-    found: dict[str, list[float]] = {}
+    """Metrics by their mean rho over the dimensions in which they take part.
+
+    Then, by the mean of what there is, those that take part in none; last those without a number.
+    """
+    part: dict[str, list[float]] = {}
+    known: dict[str, list[float]] = {}
     for dimension in results.dimensions:
         for one in dimension.worths.metrics if dimension.worths else ():
-            values = found.setdefault(one.metric, [])
+            values, sure = known.setdefault(one.metric, []), part.setdefault(one.metric, [])
             if one.rho.value is not None:
                 values.append(one.rho.value)
-    return sorted(found, key=lambda n: (not found[n], -sum(found[n]) / max(1, len(found[n]))))
+                if one.best is not None:
+                    sure.append(one.rho.value)
+
+    def place(name: str) -> tuple[bool, bool, float]:
+        values = part[name] or known[name]
+        return not part[name], not known[name], -sum(values) / max(1, len(values))
+
+    return sorted(known, key=place)
 
 
 def doubts(one: AnnotatorFacts) -> list[str]:

@@ -20,6 +20,7 @@ from medebench.study.results.texts import (
     p_words,
     percent,
     percent_ends,
+    pictures,
     places,
 )
 from medebench.study.results.verdict import (
@@ -28,9 +29,14 @@ from medebench.study.results.verdict import (
     FAIR,
     FEW_SOURCES,
     LOOSE,
+    active,
     doubts,
+    hopeless,
     too_little_agreement,
 )
+
+#: What bold means in the tables of metrics.
+LEADER = "Bold: the leader, the highest of the metrics with a number in at least half of the cases."
 
 
 def answers(dimension: DimensionResults, results: StudyResults) -> list[str]:
@@ -48,19 +54,33 @@ def parts(dimension: DimensionResults, results: StudyResults) -> dict[str, list[
 
 
 def overview(results: StudyResults) -> str:
-    """What the study was, in one sentence."""
-    people = counted(len(results.annotators), "person")
+    """What the study was, in a sentence or two."""
+    ranked = active(results)
+    people = counted(len(ranked), "person")
     models = len(results.models) - len(results.controls & set(results.models))
     what = counted(models, "model")
     if kept := len(results.models) - models:
         what += f" and {counted(kept, 'control run')}"
     blind = " without knowing whose they were" if results.origin == "study" else ""
     every = "each" if results.shared == results.cases else f"{results.shared:,} of them"
-    shared = "" if len(results.annotators) < 2 else f", {every} by more than one"
-    return (
-        f"{people} ranked the outputs of {what}{blind} in {counted(results.cases, 'case')} "
-        f"({counted(results.sources, 'source picture')}){shared}."
-    )
+    shared = "" if len(ranked) < 2 else f", {every} by more than one"
+    text = f"{people} ranked the outputs of {what}{blind} in {counted(results.cases, 'case')}"
+    if results.sources_known:
+        text += f" ({counted(results.sources, 'source picture')}){shared}."
+    else:
+        text += (
+            f"{shared}. Which cases share a source picture is not known: they are taken as "
+            "independent."
+        )
+    silent = [model(one.name) for one in results.annotators if not one.ranked]
+    if silent:
+        text += f" {listed(silent)} {'has' if len(silent) == 1 else 'have'} not ranked yet."
+    return text
+
+
+def pictures_of(results: StudyResults) -> str:
+    """What intervals are taken over."""
+    return "source pictures" if results.sources_known else "cases"
 
 
 def attention(results: StudyResults) -> list[str]:
@@ -83,14 +103,14 @@ def _order(dimension: DimensionResults, results: StudyResults) -> list[str]:
     if not models:
         return ["Only controls were ranked, so there is no model to put first."]
     first, others = models[0], models[1:]
-    people = "The one annotator puts" if len(results.annotators) == 1 else "People put"
+    people = "The one annotator puts" if len(active(results)) == 1 else "People put"
     who = model(first.model)
     if not others:
         found = [f"The only model is {who}; {_standing(first)}."]
     else:
         found = [
             f"{people} {who} first; {_standing(first)}.",
-            _lead(dimension, models, results.sources),
+            _lead(dimension, models, results),
         ]
     if above:
         noun = "The control" if len(above) == 1 else "The controls"
@@ -112,10 +132,11 @@ def _standing(one: Standing) -> str:
     return ", ".join(parts) or "no further number"
 
 
-def _lead(dimension: DimensionResults, models: Sequence[Standing], sources: int) -> str:
+def _lead(dimension: DimensionResults, models: Sequence[Standing], results: StudyResults) -> str:
     """Whether the first place is sure, from the differences to the others."""
     first, second = models[0], models[1]
     level = [one for one in models[1:] if not _sure(dimension, first.model, one.model)]
+    few = pictures(results.sources, results.sources_known)
     gap, p = _difference(dimension, first.model, second.model)
     by = ""
     if gap is not None and gap.interval is not None:
@@ -126,6 +147,13 @@ def _lead(dimension: DimensionResults, models: Sequence[Standing], sources: int)
     where = (
         "" if first.places is None else f"; in the resamples its place is {places(first.places)}"
     )
+    if level and hopeless(results.sources, len(dimension.ordering.differences)):
+        ranked = counted(len(dimension.ordering.standings), "model")
+        kept = " and controls" if results.controls & set(results.models) else ""
+        return (
+            f"Whether that is sure cannot be said: {few} are too few for this test to tell "
+            f"{ranked}{kept} apart{where}."
+        )
     if level:
         names = listed([model(one.model) for one in level])
         after = (
@@ -134,8 +162,7 @@ def _lead(dimension: DimensionResults, models: Sequence[Standing], sources: int)
         return f"That is not sure: it cannot be told apart from {names}{after}{where}."
     rest = "" if len(models) == 2 else f", and of the {len(models) - 2} behind that one"
     said = f"it is ahead of {model(second.model)}{by}{rest}{where}."
-    if sources < FEW_SOURCES:
-        few = counted(sources, "source picture")
+    if results.sources < FEW_SOURCES:
         return f"The tests call that sure, but {few} are few: {said}"
     return f"That is sure: {said}"
 
@@ -155,7 +182,7 @@ def _sure(dimension: DimensionResults, first: str, second: str) -> bool:
 
 def _agreement(dimension: DimensionResults, results: StudyResults) -> list[str]:
     rho, alpha = dimension.agreement.spearman, dimension.agreement.alpha
-    if len(results.annotators) < 2:
+    if len(active(results)) < 2:
         return [
             "Only one person ranked: whether another would agree is not known, and all of this is "
             "about that one person."

@@ -16,6 +16,7 @@ from medebench.study.results.model import DimensionResults, StudyResults
 from medebench.study.results.published import Printed, printed
 from medebench.study.results.texts import metric_label, number
 from medebench.study.results.verdict import metric_order, race, standing_of
+from medebench.study.results.words import pictures_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,11 +31,12 @@ def draw(results: StudyResults) -> AbstractContextManager[Figure] | None:
 def caption(results: StudyResults) -> str:
     text = (
         "Spearman’s ρ of the ranks that a metric and people give to the outputs of a case, mean "
-        "over cases, with 95 % intervals over source pictures. In full ink: the best metric and "
-        "those that cannot be told apart from it; paler: clearly behind, or in too few cases."
+        f"over cases, with 95 % intervals over {pictures_of(results)}. In full ink: the best "
+        "metric and those that cannot be told apart from it; paler: clearly behind, or in too few "
+        "cases."
     )
     if any(one.worths and one.worths.ceiling.value is not None for one in results.dimensions):
-        text += " Dashed, with its interval: one person against the others."
+        text += " Dashed, with its interval: one person against the mean of the others."
     papers = [
         found
         for dimension in results.dimensions
