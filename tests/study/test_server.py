@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 from medebench.cli import app
 from medebench.errors import InputError
 from medebench.study.design import Study
+from medebench.study.results.verdict import HASTY
 from medebench.study.server.security import read_origin
 from medebench.study.server.serve import serve, serving, warning
 from medebench.study.server.store import open_store
@@ -322,26 +323,50 @@ def test_what_the_administrator_sees(panel: Panel):
         "name": "annotator-1",
         "invited": True,
         "revoked": False,
-        "tasks": 6,
-        "done": 4,
+        "tasks": 5,  # as the annotator sees it: without the trial
+        "done": 3,
         "skipped": 1,
         "draft": 1,
         "lastSaved": last.json()["savedAt"],
         "medianSeconds": 6.0,
         "controls": {"passed": 1, "failed": 0, "open": 0},
         "repeats": {"done": 0, "of": 1},
+        "doubts": {"seconds": "took 6 s a case, the median", "controls": ""},
     }
     assert told["skips"] == [
-        {"annotator": "annotator-1", "place": 3, "case": "case-3", "reason": "two <i>moles</i>"}
+        {"annotator": "annotator-1", "number": 3, "case": "case-3", "reason": "two <i>moles</i>"}
     ]
     careless = {key: [[ruined], sorted(letters.values())] for key in ("ea", "cp", "vq")}
     tab.save(4, 1, state="done", ranks=careless)
-    controls = admin.get("/api/admin").json()["annotators"][0]["controls"]
-    assert controls == {"passed": 0, "failed": 1, "open": 0}
+    for place in (1, 2):
+        tab.save(place, 1, state="done", seconds=HASTY)
+    tab.save(0, 1, state="skipped", reason="only a trial")
+    told = admin.get("/api/admin").json()
+    me = told["annotators"][0]
+    assert me["controls"] == {"passed": 0, "failed": 1, "open": 0}
+    assert me["doubts"] == {"seconds": "", "controls": "failed 1 of 1 controls"}
+    assert (me["done"], me["skipped"]) == (3, 1)
+    assert [one["number"] for one in told["skips"]] == [None, 3]
     admin.post("/api/admin/people/annotator-1/revoke")
     me = admin.get("/api/admin").json()["annotators"][0]
     assert (me["invited"], me["revoked"]) == (False, True)
     assert admin.get("/api/admin").json()["csrf"] == admin.headers["x-medebench-token"]
+
+
+@pytest.mark.parametrize("people", [2, 3])
+def test_cases_compared_are_counted_once_however_many_ranked_them(tmp_path: Path, people: int):
+    study = write_study(tmp_path / "study", small_design(annotators=people))
+    ranked = {0: (0, 1, 2, 3, 5), 1: (0, 1, 2), 2: (1,)}
+    with serving(study) as url:
+        panel = Panel(study, url, None)
+        for number in range(people):
+            tab = panel.sign_in(f"annotator-{number + 1}")
+            for place in ranked[number]:
+                assert tab.save(place, 0, state="done").status_code == 200
+        assert tab.save(3, 0).status_code == 200  # not to the end
+        found = panel.sign_in("admin").get("/api/admin").json()["agreement"]
+        panel.close()
+    assert {one["cases"] for one in found.values()} == {2}
 
 
 def test_agreement_so_far(panel: Panel):
@@ -363,6 +388,7 @@ def test_agreement_so_far(panel: Panel):
         assert found[key]["cases"] == 3 and found[key]["reason"] == ""
     assert found["ea"]["alpha"] == pytest.approx(1.0)
     assert found["vq"]["spearman"] is None and found["vq"]["reason"]
+    assert found["vq"]["cases"] == 3  # compared, though without a number
 
 
 def test_only_annotators_of_the_study_are_invited(panel: Panel):
@@ -514,10 +540,14 @@ def test_links_are_given_out_once_and_a_restart_undoes_no_revocation(study: Stud
     first = Command(study)
     assert set(first.links) == {"annotator-1", "annotator-2", "admin"} and first.answers
     assert "warning" not in first.said and first.code == 0
+    assert "everybody has a link" not in first.said
+    assert first.said.endswith("\nstopped; everything that was saved is kept\n")
     words = ["study", "invite", str(study.path)]
     assert CliRunner().invoke(app, [*words, "annotator-1", "--revoke"]).exit_code == 0
     again = Command(study)
-    assert again.links == {} and again.answers
+    assert again.links == {} and again.answers and again.told == ""
+    hint = f"everybody has a link; `medebench study invite {study.path} NAME` makes a new one\n"
+    assert again.said.startswith(hint)
     nobody = CliRunner().invoke(app, [*words, "--json"])
     assert nobody.exit_code == 0 and json.loads(nobody.stdout) == {}
     with open_store(study) as store:

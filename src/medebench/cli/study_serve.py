@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -52,15 +53,20 @@ def serve(
         people = [*(one.name for one in opened.design.annotators), "admin"]
         # Not those whose invitation was revoked: a restart must not undo that.
         uninvited = [name for name in people if name not in store.people()]
+    began = []
 
     def tell(url: str) -> None:
         base = outside or url
+        began.append(base)
         if uninvited:
             with open_store(opened, database) as store:
                 links = {name: f"{base}/join#{store.invite(name)}" for name in uninvited}
             typer.echo("Personal links, shown this once (they are stored only as hashes):")
             for name, link in links.items():
                 typer.echo(f"  {name}: {link}")
+        else:
+            folder = shlex.quote(str(study))
+            say(f"everybody has a link; `medebench study invite {folder} NAME` makes a new one")
         if UNKNOWN in base:
             say(f"write the name or number of this machine in place of {UNKNOWN}")
         say(f"{opened.design.title}: {base}/ (Ctrl-C ends it)")
@@ -68,3 +74,5 @@ def serve(
     if words := warning(host, outside):
         say(f"warning: {words}")
     start(opened, host=host, port=port, database=database, origin=outside, on_ready=tell)
+    if began:
+        say("stopped; everything that was saved is kept")

@@ -17,7 +17,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
 KEYS = ("ea", "cp", "vq")
 ENTER, ESCAPE, CONTROL, BACKSPACE = "\ue007", "\ue00c", "\ue009", "\ue003"
-UP, DOWN, TAB = "\ue013", "\ue015", "\ue004"
+UP, DOWN, TAB, SHIFT = "\ue013", "\ue015", "\ue004", "\ue008"
 Groups = list[list[str]]
 #: What the protocol answers when two people want the same thing, or the wrong one.
 EXPECTED = ("status of 401", "status of 403", "status of 409", "status of 423")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from medebench.study.design import Study
+from medebench.study.design import RUINED, Study
 from medebench.study.server.store import open_store
 from tests.study.browser.person import KEYS, Person, token
 
@@ -22,7 +22,7 @@ def test_the_administrator_watches_invites_and_closes(small: tuple[Study, Person
     assert person.js("location.pathname") == "/admin"
     person.until(lambda: "annotator-1" in person.text("#people"))
     row = person.text("#people tbody tr")
-    assert "1 of 6" in row and "invited" in row
+    assert "0 of 5" in row and "invited" in row  # the trial does not count
     assert "Editing accuracy" in person.text("#agreement")
     person.find('[data-key="invite annotator-2"]').click()
     person.until(lambda: person.js("document.getElementById('invitation').open"))
@@ -33,7 +33,7 @@ def test_the_administrator_watches_invites_and_closes(small: tuple[Study, Person
     assert link.split("#")[1] not in person.driver.page_source
 
     person.find("#close-study").click()
-    assert "11 cases are not finished" in person.text("#sure")
+    assert "10 cases are not finished" in person.text("#sure")
     person.find("#sure-no").click()
     assert person.text("#state") == "open"
     person.find("#close-study").click()
@@ -44,6 +44,51 @@ def test_the_administrator_watches_invites_and_closes(small: tuple[Study, Person
     person.join(link.split("#")[1])
     person.until(lambda: person.shown("instructions"))
     assert "closed" in person.text("#banner")
+
+
+def test_the_administrator_sees_doubts_and_the_end_and_reaches_all_buttons(
+    small: tuple[Study, Person],
+) -> None:
+    """In the same numbers as the annotator."""
+    study, person = small
+    annotator = study.design.annotator("annotator-1")
+    assert annotator is not None
+    person.begin(token(study))
+    for place, task in enumerate(annotator.tasks):
+        person.at_place(place)
+        if place == 3:
+            assert person.text("#count") == "Case 3 of 5"
+            person.find("#skip-open").click()
+            person.find("#reason-2").click()
+            person.find("#skip-go").click()
+            continue
+        # The ruined one first: whoever looks does not say so.
+        letters = sorted("ABC", key=lambda one: task.order["ABC".index(one)] != RUINED)
+        person.rank_by_keyboard({key: [[one] for one in letters] for key in KEYS})
+    person.until(lambda: person.shown("thanks"))
+
+    person.join(token(study, "admin"))
+    person.until(lambda: "annotator-1" in person.text("#people"))
+    row = person.text("#people tbody tr")
+    assert "5 of 5" in row and "finished" in row and "invited" not in row
+    assert "Repeats shown" in person.text("#people thead")
+    doubted = person.driver.find_elements("css selector", "#people .amiss")
+    titles = [one.get_attribute("title") for one in doubted]
+    assert len(titles) == 2 and "s a case, the median" in titles[0]
+    assert titles[1] == "In doubt: failed 1 of 1 controls"
+    assert person.text("#skips tbody td") == "3"
+
+    for width in (768, 1199, 1200, 1440):
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        person.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        person.until(lambda width=width: person.js("innerWidth") == width)  # type: ignore[misc]
+        assert person.js("document.documentElement.scrollWidth") <= width
+        edges = person.js(
+            "[...document.querySelectorAll('#people button')]"
+            ".map(one => one.getBoundingClientRect().right)"
+        )
+        assert len(edges) == 3 and max(edges) <= width, (width, edges)
+        assert person.js("document.querySelector('.scroll').scrollLeft") == 0
 
 
 def test_a_wrong_link_says_so_and_leaves_no_token_in_the_address(

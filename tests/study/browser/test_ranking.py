@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -10,19 +11,22 @@ from typer.testing import CliRunner
 
 import medebench as mb
 from medebench.cli import app
-from medebench.study.design import LETTERS, RUINED, Study, Task
+from medebench.study.design import LETTERS, RUINED, Output, Study, Task
 from medebench.study.making import new_study
 from tests.study.browser.person import (
     BACKSPACE,
     CONTROL,
     ENTER,
+    ESCAPE,
     KEYS,
+    SHIFT,
     Groups,
     Person,
     answers,
     at,
     token,
 )
+from tests.study.small import small_design, write_study
 
 #: Who is how good, known in advance; two are tied in one dimension.
 WANTED = {
@@ -210,7 +214,114 @@ def keyboard_detours(person: Person, order: dict[str, Groups]) -> None:
     person.settle()
     person.driver.refresh()
     person.until(lambda: person.shown("case"))
-    person.press("z", held=CONTROL)
+    person.press("z", held=CONTROL)  # also leads back to the question it is about
     assert person.order("ea") == [[a], [c], [b]]
     person.press(b.lower(), "\ue013")
     assert person.order("ea") == order["ea"]
+
+
+def test_a_half_done_case_opens_on_the_first_question_that_is_left(
+    small: tuple[Study, Person],
+) -> None:
+    study, person = small
+    person.begin(token(study))
+
+    def current() -> str:
+        return str(person.js("document.querySelector('.dimension.current').dataset.key"))
+
+    def dot() -> str:
+        code = "getComputedStyle(document.getElementById('saved'), '::before').backgroundColor"
+        return str(person.js(code))
+
+    assert current() == "ea" and person.text("#saved") == "nothing saved yet"
+    nothing = dot()
+    person.press("a", "b", "c", ENTER, "b")
+    person.settle()
+    assert dot() != nothing
+    person.driver.refresh()
+    person.until(lambda: person.shown("case"), "the case again")
+    assert current() == "cp"
+    focused = "document.activeElement.closest('.dimension')?.dataset.key"
+    assert person.js(focused) == "cp"
+    person.press("a", "=", "c")  # goes on where it was left; the first question is untouched
+    assert person.orders == {"ea": [["A"], ["B"], ["C"]], "cp": [["A", "B"], ["C"]], "vq": []}
+    person.settle()
+    person.jump(1)
+    person.at_place(1)
+    assert current() == "ea"
+    person.jump(0)
+    person.at_place(0)
+    assert current() == "vq"
+    person.press("c", "b", "a", ENTER)
+    person.at_place(1)
+    person.jump(0)  # all of it is done: from the beginning
+    person.at_place(0)
+    assert current() == "ea"
+
+
+def test_nothing_is_tied_in_a_finished_question_that_was_not_just_chosen(
+    small: tuple[Study, Person],
+) -> None:
+    study, person = small
+    person.begin(token(study))
+    order = [["A"], ["B"], ["C"]]
+    person.press("a", "b", "c")
+
+    def unchanged() -> None:
+        for key in ("=", "t"):
+            person.press(key)
+            assert person.order("ea") == order
+            assert "Nothing is selected" in person.text("#live")
+
+    person.find(".instruction").click()  # to something else, and back
+    unchanged()
+    person.press("c", "z")
+    person.until(lambda: person.js("document.getElementById('large').open"))
+    person.press(ESCAPE)
+    person.until(lambda: not person.js("document.getElementById('large').open"))
+    unchanged()
+    person.press("c", "?")
+    person.until(lambda: person.js("document.getElementById('help').open"))
+    person.press(ESCAPE)
+    person.until(lambda: not person.js("document.getElementById('help').open"))
+    unchanged()
+    person.settle()
+    person.driver.refresh()
+    person.until(lambda: person.shown("case"), "the case again")
+    person.find('.dimension[data-key="ea"] h2').click()
+    unchanged()
+    person.press("c", "=")  # what was just chosen is
+    assert person.order("ea") == [["A"], ["B", "C"]]
+
+
+def test_shift_makes_no_difference_where_it_makes_no_command(small: tuple[Study, Person]) -> None:
+    study, person = small
+    person.begin(token(study))
+    person.press("B", "A", "C", held=SHIFT)
+    assert person.order("ea") == [["B"], ["A"], ["C"]]
+    person.chain().key_down(SHIFT).key_down("F").perform()
+    assert not person.js("document.querySelector('#pictures.flicker')")  # said to be F alone
+    person.chain().key_up("F").key_up(SHIFT).key_down("f").perform()
+    assert person.js("document.querySelector('#pictures.flicker')")
+    person.chain().key_up("f").perform()
+    person.press("S", held=SHIFT)
+    assert person.js("document.getElementById('skip').open")
+
+
+def test_with_six_outputs_shift_f_is_still_the_command(driver: Any, tmp_path: Path) -> None:
+    models = [f"m{number}" for number in range(6)]
+    design = small_design()
+    case = design.cases[0]
+    case.outputs = {name: Output(picture=f"{name}.png") for name in models}
+    for annotator in design.annotators:
+        annotator.tasks = [Task(kind="trial", case=0, order=models)]
+    study = write_study(tmp_path / "study", design)
+    with at(driver, study) as person:
+        person.begin(token(study))
+        person.chain().key_down(SHIFT).key_down("F").perform()
+        assert person.js("document.querySelector('#pictures.flicker')")
+        assert person.order("ea") == []
+        person.chain().key_up("F").key_up(SHIFT).perform()
+        person.press("f")
+        person.press("E", held=SHIFT)
+        assert person.order("ea") == [["F"], ["E"]]

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from medebench.analysis.ranked import Estimate
 from medebench.report.facts import STAND_IN
 from medebench.report.formats import md as safe
+from medebench.study.results.figures.standings import model_order
 from medebench.study.results.model import DimensionResults, StudyResults
 from medebench.study.results.texts import (
     ends,
@@ -55,7 +56,7 @@ def _around(part: str) -> str:
 def _standings(results: StudyResults) -> Iterator[str]:
     dimensions = results.dimensions
     yield from _head(["model", *(safe(one.name) for one in dimensions)])
-    for name in results.models:
+    for name in model_order(results):
         star = " (control)" if name in results.controls else ""
         yield _row([safe(name) + star, *(_standing(one, name) for one in dimensions)])
     yield ""

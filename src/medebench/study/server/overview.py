@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Iterator
+from itertools import count
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from medebench.study.design import Annotator, Study
+from medebench.study.design import Annotator, Study, Task
 from medebench.study.server.answers import Answer
 from medebench.study.server.people import Person
 from medebench.study.server.security import log
@@ -16,7 +18,7 @@ from medebench.study.server.wording import dimensions
 
 if TYPE_CHECKING:
     from medebench.analysis.agreement import Agreement
-    from medebench.analysis.ranked import Estimate
+    from medebench.analysis.ranked import Estimate, Ranked
 
 
 class Overview:
@@ -57,12 +59,12 @@ def _from_answers(study: Study, answers: list[Answer]) -> dict[str, Any]:
     skips = [
         {
             "annotator": annotator.name,
-            "place": place,
+            "number": number,
             "case": design.cases[task.case].id,
             "reason": answer.reason,
         }
         for annotator in design.annotators
-        for place, task in enumerate(annotator.tasks)
+        for place, (number, task) in enumerate(_numbered(annotator))
         if (answer := by_place.get((annotator.name, place))) and answer.state == "skipped"
     ]
     return {
@@ -70,6 +72,13 @@ def _from_answers(study: Study, answers: list[Answer]) -> dict[str, Any]:
         "skips": skips,
         "agreement": _agreement(study, answers),
     }
+
+
+def _numbered(annotator: Annotator) -> Iterator[tuple[int | None, Task]]:
+    """The tasks with the numbers that their annotator sees; a trial has none."""
+    numbers = count(1)
+    for task in annotator.tasks:
+        yield None if task.kind == "trial" else next(numbers), task
 
 
 def _progress(
@@ -86,8 +95,9 @@ def _progress(
         answer = by_place.get((annotator.name, place))
         done = answer is not None and answer.state == "done"
         if answer is not None:
-            states[answer.state] += 1
             saved.append(answer.saved_at)
+        if answer is not None and task.kind != "trial":
+            states[answer.state] += 1
             if done and task.kind == "case":
                 seconds.append(answer.seconds)
         if task.kind == "repeat":
@@ -99,17 +109,42 @@ def _progress(
             else:
                 passed = control_passed(task, answer.ranks, study.design.dimensions)
                 controls["passed" if passed else "failed"] += 1
+    usual = median(seconds) if seconds else None
     return {
         "name": annotator.name,
-        "tasks": len(annotator.tasks),
+        "tasks": sum(task.kind != "trial" for task in annotator.tasks),
         "done": states["done"],
         "skipped": states["skipped"],
         "draft": states["draft"],
         "lastSaved": max(saved, default=None),
-        "medianSeconds": median(seconds) if seconds else None,
+        "medianSeconds": usual,
         "controls": controls,
         "repeats": repeats,
+        "doubts": {
+            "seconds": _doubt(ranked=len(seconds), seconds=usual),
+            "controls": _doubt(passed=controls["passed"], failed=controls["failed"]),
+        },
     }
+
+
+def _doubt(
+    *, ranked: int = 0, seconds: float | None = None, passed: int = 0, failed: int = 0
+) -> str:
+    """What the results will say against an annotator with these numbers, if anything."""
+    from medebench.study.results.model import AnnotatorFacts
+    from medebench.study.results.verdict import doubts
+
+    facts = AnnotatorFacts(
+        "",
+        ranked=ranked,
+        skipped=0,
+        asked=ranked,
+        controls_passed=passed,
+        controls_failed=failed,
+        repeated=0,
+        seconds=seconds,
+    )
+    return "; ".join(doubts(facts))
 
 
 def _agreement(study: Study, answers: list[Answer]) -> dict[str, Any]:
@@ -130,11 +165,19 @@ def _agreement(study: Study, answers: list[Answer]) -> dict[str, Any]:
             "spearman": one.spearman.value,
             "kendall": one.kendall.value,
             "alpha": one.alpha.value,
-            "cases": one.spearman.n,
+            "cases": _compared(ranked[key]),
             "reason": next((part.reason for part in _parts(one) if part.value is None), ""),
         }
         for key, one in found.items()
     }
+
+
+def _compared(ranked: Ranked) -> int:
+    """How many cases at least two people ranked."""
+    import numpy as np
+
+    people = (~np.isnan(ranked.ranks)).any(axis=2).sum(axis=0)
+    return int((people >= 2).sum())
 
 
 def _parts(found: Agreement) -> tuple[Estimate, ...]:

@@ -76,17 +76,25 @@ const bar = ({ tasks, done, skipped, draft }) => {
 };
 
 const access = (one) => (one.revoked ? "withdrawn" : one.invited ? "invited" : "not invited");
+const isFinished = (one) => one.tasks > 0 && one.done + one.skipped === one.tasks;
+const status = (one) => (!isFinished(one) ? access(one) : one.revoked ? "finished, withdrawn" : "finished");
+
+// A number, in red where the results will call it in doubt; then with why.
+const judged = (text, doubt) => el("span", doubt ? { class: "amiss", title: `In doubt: ${doubt}`, text } : { text }, doubt ? el("span", { class: "sr", text: ` (in doubt: ${doubt})` }) : null);
+const cell = (label, ...children) => el("td", { class: "n", "data-label": label }, ...children);
+
+const COLUMNS = ["Ranked", "Skipped", "Begun", "Median time", "Controls failed", "Repeats shown"];
 
 const person = (one) => {
   const { passed, failed, open } = one.controls;
   return el("tr", {},
-    el("th", { scope: "row" }, el("span", { dir: "auto", text: one.name }), el("small", { class: access(one) === "invited" ? "" : "wanting", text: access(one) })),
+    el("th", { scope: "row" }, el("span", { dir: "auto", text: one.name }), el("small", { class: one.invited || isFinished(one) ? "" : "wanting", text: status(one) })),
     el("td", { class: "progress" }, bar(one), el("span", { text: `${one.done + one.skipped} of ${one.tasks}` })),
-    el("td", { class: "n", text: one.done }), el("td", { class: "n", text: one.skipped }), el("td", { class: "n", text: one.draft }),
-    el("td", { class: "n", text: seconds(one.medianSeconds) }),
-    el("td", { class: "n" }, el("span", { class: failed ? "amiss" : "", text: passed + failed ? `${failed} of ${passed + failed}` : "–" }), open ? el("small", { text: `${open} to come` }) : null),
-    el("td", { class: "n", text: `${one.repeats.done} of ${one.repeats.of}` }),
-    el("td", { text: one.lastSaved ? day(one.lastSaved) : "–" }),
+    cell(COLUMNS[0], one.done), cell(COLUMNS[1], one.skipped), cell(COLUMNS[2], one.draft),
+    cell(COLUMNS[3], judged(seconds(one.medianSeconds), one.doubts.seconds)),
+    cell(COLUMNS[4], judged(passed + failed ? `${failed} of ${passed + failed}` : "–", one.doubts.controls), open ? el("small", { text: `${open} to come` }) : null),
+    cell(COLUMNS[5], `${one.repeats.done} of ${one.repeats.of}`),
+    el("td", { "data-label": "Last saved", text: one.lastSaved ? day(one.lastSaved) : "–" }),
     el("td", { class: "acts" },
       el("button", { type: "button", text: one.invited && !one.revoked ? "New link" : "Invite", "aria-label": `Invite ${one.name}`, "data-key": `invite ${one.name}`, onclick: () => invite(one) }),
       one.invited && !one.revoked ? el("button", { type: "button", class: "quiet", text: "Withdraw", "aria-label": `Withdraw the invitation of ${one.name}`, "data-key": `revoke ${one.name}`, onclick: () => revoke(one) }) : null));
@@ -109,7 +117,7 @@ const draw = (data) => {
   const checked = people.reduce((sum, one) => sum + one.controls.failed + one.controls.passed, 0);
   fill($("facts"), fact("Annotators", people.length), fact("Finished", `${finished} of ${tasks}${tasks ? ` (${Math.floor((100 * finished) / tasks)} %)` : ""}`),
     fact("Skipped", total("skipped")), fact("Controls failed", checked ? `${failed} of ${checked}` : "none seen yet"));
-  fill($("people"), head(["Annotator"], ["Progress"], ["Ranked", "n"], ["Skipped", "n"], ["Begun", "n"], ["Median time", "n"], ["Controls failed", "n"], ["Repeats", "n"], ["Last saved"], ["", "acts"]),
+  fill($("people"), head(["Annotator"], ["Progress"], ...COLUMNS.map((name) => [name, "n"]), ["Last saved"], ["", "acts"]),
     el("tbody", {}, people.map(person)));
   fill($("agreement"), head(["Dimension"], ["Spearman", "n"], ["Kendall τ-b", "n"], ["Krippendorff α", "n"], ["Cases", "n"], [""]),
     el("tbody", {}, data.dimensions.map(({ key, name }) => {
@@ -117,8 +125,8 @@ const draw = (data) => {
       return el("tr", {}, el("th", { scope: "row", text: name }), el("td", { class: "n", text: number(one.spearman) }), el("td", { class: "n", text: number(one.kendall) }),
         el("td", { class: "n", text: number(one.alpha) }), el("td", { class: "n", text: one.cases }), el("td", { class: "why", text: one.reason }));
     })));
-  fill($("skips"), head(["Annotator"], ["Place", "n"], ["Case"], ["Reason"]),
-    el("tbody", {}, data.skips.length ? data.skips.map((skip) => el("tr", {}, el("th", { scope: "row", dir: "auto", text: skip.annotator }), el("td", { class: "n", text: skip.place + 1 }), el("td", { text: skip.case }), el("td", { class: "reason", dir: "auto", text: skip.reason }))) : empty(4, "No case was skipped.")));
+  fill($("skips"), head(["Annotator"], ["Case", "n"], ["Its id"], ["Reason"]),
+    el("tbody", {}, data.skips.length ? data.skips.map((skip) => el("tr", {}, el("th", { scope: "row", dir: "auto", text: skip.annotator }), el("td", { class: "n", text: skip.number ?? "Trial" }), el("td", { text: skip.case }), el("td", { class: "reason", dir: "auto", text: skip.reason }))) : empty(4, "No case was skipped.")));
 };
 
 const load = async () => {

@@ -20,6 +20,8 @@ export class Board {
     }, el("span", { text: name }), el("span", { class: "so-far" }))));
     fill(root, this.tabs, [...this.parts.values()].map(({ section }) => section));
     this.dragging = new Dragging(this);
+    document.addEventListener("pointerdown", (event) => { if (!root.contains(event.target)) this.rest(); });
+    addEventListener("blur", () => this.rest());
   }
 
   make({ key, name, question, hint }) {
@@ -130,6 +132,15 @@ export class Board {
     if (letter) announce(`${letter}, ${rank.placeWords(this.slots, letter)}${picked ? ". Choose a place" : ""}`);
   }
 
+  // Somebody turned to something else. In a question that is finished no output stays selected: a key
+  // meant for another one would change the order unnoticed.
+  rest() {
+    if (!this.letter || this.picked || this.dragging.start || !rank.isComplete(this.slots)) return;
+    this.letter = null;
+    this.fresh = null;
+    this.render(this.ranks);
+  }
+
   apply(slots, letter, joined = false) {
     if (this.locked) return;
     this.letter = letter;
@@ -162,6 +173,11 @@ export class Board {
     if (!this.letter) return;
     this.apply(rank[how](this.slots, this.letter), this.letter, false);
     this.fresh = null;
+  }
+
+  tie() {
+    if (this.letter) this.move("tieAbove");
+    else announce("Nothing is selected to be tied");
   }
 
   // Selection in the order on the screen.

@@ -11,6 +11,11 @@ export const letterOf = (event) => {
 
 const inText = (target) => target.matches("input, textarea, select, [contenteditable]");
 
+// Commands that are typed with Shift where the letter names an output (S always is).
+const SHIFTED = "FRSTZ";
+// Whether Shift makes a command of the letter, or is held by chance.
+export const isShifted = (event, letter) => event.shiftKey && SHIFTED.includes(letter);
+
 export class Keys {
   // `panel`: board, view, tiles, large and the commands goOn, undo, redo, outline, help, skip.
   constructor(panel) {
@@ -22,11 +27,14 @@ export class Keys {
 
   isOutput(letter) { return this.panel.task?.letters.includes(letter); }
 
+  // Whether the letter is a command here, typed as `name` says.
+  isFree(event, letter) { return letter !== null && event.shiftKey === Boolean(this.isOutput(letter)); }
+
   // Commands that also work in the large view. True if it was one.
   command(event) {
     const { panel } = this;
     const letter = letterOf(event);
-    const free = letter && (event.shiftKey || !this.isOutput(letter));
+    const free = this.isFree(event, letter);
     if (event.key === "+") panel.view.zoomBy(1.5);
     else if (event.key === "-" || event.key === "_") panel.view.zoomBy(1 / 1.5);
     else if (event.key === "0") panel.view.reset();
@@ -60,10 +68,10 @@ export class Keys {
     const letter = letterOf(event);
     if (event.key === "Enter") { if (!event.repeat) this.panel.goOn(); }
     else if (event.key === "Escape") { board.dragging.end(); board.select(null); }
-    else if (letter && !event.shiftKey && this.isOutput(letter)) { if (!event.repeat) board.press(letter); }
+    else if (letter && this.isOutput(letter) && !isShifted(event, letter)) { if (!event.repeat) board.press(letter); }
     else if (letter === "S" && event.shiftKey) this.panel.skip();
     else if (/^[1-9]$/.test(event.key)) board.place(Number(event.key));
-    else if (event.key === "=" || (letter === "T" && (event.shiftKey || !this.isOutput("T")))) board.move("tieAbove");
+    else if (event.key === "=" || (letter === "T" && this.isFree(event, letter))) { if (!event.repeat) board.tie(); }
     else if (!event.target.matches("body, .list, #dimensions")) return false; // there they scroll, or do nothing
     else if (event.key === "ArrowUp") board.move("better");
     else if (event.key === "ArrowDown") board.move("worse");

@@ -1,6 +1,6 @@
 // One picture, as large as the window, switched against the others at the same place and zoom.
 import { $, announce, el, fill, icon } from "./dom.js";
-import { letterOf } from "./keys.js";
+import { isShifted, letterOf } from "./keys.js";
 import { picture, pictureName, pictureWords } from "./tiles.js";
 import { whileHeld } from "./view.js";
 
@@ -67,7 +67,7 @@ export class Large {
     const letter = letterOf(event);
     if (event.key === "ArrowLeft") this.step(-1);
     else if (event.key === "ArrowRight") this.step(1);
-    else if (!event.shiftKey && this.names.includes(letter)) this.turn(letter);
+    else if (this.names.includes(letter) && !isShifted(event, letter)) this.turn(letter);
     else if (!command(event)) return;
     event.preventDefault();
     event.stopPropagation();

@@ -4,7 +4,7 @@ import { get, isOtherSession, NoConnection, useToken } from "./api.js";
 import { banner, noBanner } from "./banner.js";
 import { Board } from "./board.js";
 import { Clock } from "./clock.js";
-import { History } from "./history.js";
+import { History, sameRanks } from "./history.js";
 import { Keys } from "./keys.js";
 import { Large } from "./large.js";
 import { Overview } from "./overview.js";
@@ -171,6 +171,8 @@ class Panel {
     this.page("case");
     for (const scrolled of document.querySelectorAll("main, .reading, .texts, .room")) scrolled.scrollTop = 0;
     this.draw();
+    const left = this.board.unfinished;
+    if (left !== null) this.board.turn(left);
     this.board.part.list.focus({ preventScroll: true });
     announce(`${this.overview.label(task.place)}. ${task.instruction}`);
     this.preload(this.overview.next(task.place));
@@ -191,7 +193,8 @@ class Panel {
     this.clock.start(task.seconds ?? 0);
     this.overview.set(task.place, task.state);
     if (this.closed) this.trouble.saved("closed", "alarm");
-    else this.trouble.saved(task.version ? "saved" : "nothing saved yet");
+    else if (task.version) this.trouble.saved("saved");
+    else this.trouble.saved("nothing saved yet", "none");
   }
 
   texts(task) {
@@ -257,18 +260,25 @@ class Panel {
 
   undo() {
     if (this.board.locked || !this.history.canUndo) return;
-    this.history.undo();
-    this.board.select(null);
-    this.keep();
+    this.travel(() => this.history.undo());
     announce("Undone");
   }
 
   redo() {
     if (this.board.locked || !this.history.canRedo) return;
-    this.history.redo();
-    this.board.select(null);
-    this.keep();
+    this.travel(() => this.history.redo());
     announce("Done again");
+  }
+
+  // To the question in which something changes: elsewhere it would change unseen.
+  travel(step) {
+    const { board } = this;
+    const before = this.history.now;
+    step();
+    const moved = ({ key }) => !sameRanks({ [key]: before[key] }, { [key]: this.history.now[key] });
+    const { key } = this.study.dimensions.find(moved) ?? { key: board.current };
+    board.turn(key, document.activeElement?.classList.contains("list"));
+    this.keep();
   }
 
   // Enter: first through the dimensions, then to the next case.
@@ -315,9 +325,14 @@ class Panel {
     else this.draw();
   }
 
-  skip() { if (!this.board.locked) this.skipping.open(this.reason); }
+  skip() {
+    if (this.board.locked) return;
+    this.board.rest();
+    this.skipping.open(this.reason);
+  }
 
   help() {
+    this.board.rest();
     this.keys.explain();
     if (!$("help").open) $("help").showModal();
   }
@@ -337,7 +352,10 @@ class Panel {
 
   enlarge(name) {
     if ($("large").open) $("large").close();
-    else this.large.show(this.tiles, name ?? this.board.letter ?? this.task.letters[0]);
+    else {
+      this.large.show(this.tiles, name ?? this.board.letter ?? this.task.letters[0]);
+      this.board.rest();
+    }
   }
 
   takeOver(task, words) {
