@@ -24,7 +24,7 @@ lint: .venv/dev
 # The stamps are remade when the dependencies change.
 .venv/core: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(PIP) install --quiet --constraint constraints.txt --editable '.[diffusion]'
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[diffusion,web]'
 	touch $@
 
 .venv/dev: .venv/core

@@ -230,7 +230,7 @@ def test_a_save_in_the_moment_of_closing_is_either_before_it_or_refused(
                 place: int, ready: threading.Barrier = ready, saved: list[int] = saved
             ) -> None:
                 with open_store(study, database) as store:
-                    base = len(store.versions(ME, place, most=1000))
+                    base = len(store.versions(ME, place, most=100_000))
                     ready.wait(30)
                     for step in range(1000):
                         outcome = store.save(wish(base + step, f"k{base + step}", place=place))

@@ -109,7 +109,8 @@ class Worker:
     def _wait(
         self, fits: Callable[[dict[str, Any]], bool], timeout: float, failed: str, about: str
     ) -> dict[str, Any]:
-        written, printed = self._stderr.count, self._chatter.count
+        # Until it is ready, all it ever said belongs to this: it may have died before we look.
+        written, printed = (self._stderr.count, self._chatter.count) if about else (0, 0)
         deadline = time.monotonic() + timeout
         ignored: Any = None
         said: _Event | None
