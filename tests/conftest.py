@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import typer.testing
 from PIL import Image
+
+# The runner builds all commands anew for every call, which takes longer than many of them.
+typer.testing._get_command = functools.cache(typer.testing._get_command)  # type: ignore[attr-defined]
 
 REPOSITORY = Path(__file__).parent.parent
 EXCERPT = REPOSITORY.parent / "shared" / "medebench-sample"

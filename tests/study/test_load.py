@@ -37,7 +37,7 @@ def acknowledged(told: dict[str, Any]) -> dict[tuple[str, int, int], Any]:
 def test_fifty_annotators_at_once(tmp_path: Path, database: str, start: Callable[..., Process]):
     write_study(tmp_path / "study", small_design(annotators=PEOPLE))
     server = start(tmp_path / "study", database)
-    with loading(server.told, seconds=1.5) as load:
+    with loading(server.told, seconds=1.0) as load:
         told = json.loads(load.communicate(timeout=60)[0])
     assert told["problems"] == [] and told["broken"] == 0
     kept = acknowledged(told)
