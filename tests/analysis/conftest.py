@@ -1,12 +1,15 @@
-"""A builder of score frames for the tests of the analysis."""
+"""Builders of score frames and of ranks for the tests of the analysis."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import polars as pl
 import pytest
+
+from medebench.analysis.bootstrap import Floats
+from medebench.analysis.ranked import Ranked
 
 Frame = Callable[[Iterable[dict[str, Any]]], pl.DataFrame]
 
@@ -38,3 +41,14 @@ def frame() -> Frame:
         return pl.DataFrame(full, schema=SCHEMA)
 
     return build
+
+
+def study(ranks: Floats, sources: Sequence[str] | None = None) -> Ranked:
+    people, cases, models = ranks.shape
+    return Ranked(
+        tuple(f"p{a}" for a in range(people)),
+        tuple(f"c{c:04}" for c in range(cases)),
+        tuple(f"m{m}" for m in range(models)),
+        tuple(sources) if sources else tuple(f"s{c:04}" for c in range(cases)),
+        ranks,
+    )

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
@@ -15,6 +14,7 @@ from medebench.analysis.davidson import PENALTY, fit, pairs_of
 from medebench.analysis.ordering import Ordering, order_models
 from medebench.analysis.ranked import Ranked, midranks
 from medebench.analysis.resampled import expanded_interval, resampled_means, tail
+from tests.analysis.conftest import study
 from tests.references import run_reference
 
 CHOIX = """
@@ -25,17 +25,6 @@ for name in ("3", "7", "12"):
     held = choix.opt_pairwise(models, pairs, alpha=given["penalty"], tol=1e-10)
     answer["plain" + name], answer["held" + name] = plain, held
 """
-
-
-def study(ranks: Floats, sources: Sequence[str] | None = None) -> Ranked:
-    people, cases, models = ranks.shape
-    return Ranked(
-        tuple(f"p{a}" for a in range(people)),
-        tuple(f"c{c:04}" for c in range(cases)),
-        tuple(f"m{m}" for m in range(models)),
-        tuple(sources) if sources else tuple(f"s{c:04}" for c in range(cases)),
-        ranks,
-    )
 
 
 def drawn(

@@ -16,19 +16,9 @@ from medebench.analysis.bootstrap import Floats
 from medebench.analysis.ranked import Ranked, midranks
 from medebench.analysis.resampled import tail
 from medebench.analysis.worth import MetricWorth, Worths, metric_worths
+from tests.analysis.conftest import study
 
 Metrics = dict[str, Floats]
-
-
-def study(ranks: Floats, sources: Sequence[str] | None = None) -> Ranked:
-    people, cases, models = ranks.shape
-    return Ranked(
-        tuple(f"p{a}" for a in range(people)),
-        tuple(f"c{c:04}" for c in range(cases)),
-        tuple(f"m{m}" for m in range(models)),
-        tuple(sources) if sources else tuple(f"s{c:04}" for c in range(cases)),
-        ranks,
-    )
 
 
 def drawn(

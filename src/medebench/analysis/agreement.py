@@ -8,8 +8,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from medebench.analysis.bootstrap import Floats, sum_by
-from medebench.analysis.jackknife import agreement_interval, why_no_interval
+from medebench.analysis.bootstrap import Floats
+from medebench.analysis.jackknife import agreement_interval, mean_without, why_no_interval
 from medebench.analysis.krippendorff import coincidences, ordinal_alpha
 from medebench.analysis.ranked import Estimate, Ranked, midranks
 from medebench.analysis.rowwise import (
@@ -122,12 +122,7 @@ def _mean(
     left_out = f"undefined in {of - n} of {of} comparisons, where an annotator tied all outputs"
     if not n:
         return Estimate(None, None, 0, of, left_out)
-    cases = known.reshape(-1, len(sources)), np.where(known, values, 0.0).reshape(-1, len(sources))
-    counts, sums = (sum_by(sources, one.sum(axis=0)) for one in cases)
-    sums, counts = sums[counts > 0], counts[counts > 0]
-    value = float(sums.sum() / counts.sum())
-    rest = counts.sum() - counts
-    without = np.divide(sums.sum() - sums, rest, out=np.full(len(rest), np.nan), where=rest > 0)
+    value, without = mean_without(values[known], np.broadcast_to(sources, values.shape)[known])
     interval = agreement_interval(value, without, level=level, floor=floor)
     reasons = [left_out if n < of else "", "" if interval else why_no_interval(without)]
     return Estimate(value, interval, n, of, "; ".join(filter(None, reasons)))

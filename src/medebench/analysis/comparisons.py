@@ -83,9 +83,7 @@ def connected(compared: Floats) -> Flags:
     return np.asarray(reach(compared > 0).all(axis=(1, 2)))
 
 
-def reach(
-    edges: Flags,
-) -> Flags:
+def reach(edges: Flags) -> Flags:
     """Whether there is a way from each node to each other, for many graphs."""
     size = edges.shape[-1]
     ways = (edges | np.eye(size, dtype=bool)).astype(np.float32)

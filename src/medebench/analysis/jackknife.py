@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from medebench.analysis.bootstrap import Floats, Interval
+from medebench.analysis.bootstrap import Floats, Interval, sum_by
+from medebench.analysis.resampled import LEAST_SOURCES
 
-#: With fewer sources no interval is given.
-LEAST = 4
 # Below this, sources differ by rounding only.
 _SAME = 1e-12
+
+
+def mean_without(values: Floats, sources: NDArray[np.intp]) -> tuple[float, Floats]:
+    """Mean of the values, and what it is without those of each source; NaN without any other.
+
+    >>> mean_without(np.array([1.0, 2.0, 6.0]), np.array([0, 0, 4]))
+    (3.0, array([6. , 1.5]))
+    """
+    codes = np.unique(sources, return_inverse=True)[1]
+    sums, rest = sum_by(codes, values), len(values) - np.bincount(codes)
+    total = float(sums.sum())
+    nothing = np.full(len(rest), np.nan)
+    return total / len(values), np.divide(total - sums, rest, out=nothing, where=rest > 0)
 
 
 def agreement_interval(
@@ -31,7 +44,7 @@ def agreement_interval(
     covers too little with few sources (docs/study-statistics.md has the figures). `floor` is the
     least the agreement can be.
 
-    None with fewer than `LEAST` sources; where one of the numbers is NaN, because everything
+    None with fewer than `LEAST_SOURCES`; where one of the numbers is NaN, because everything
     depends on one source; and where all sources say the same, which shows no spread at all.
 
     >>> low, high = agreement_interval(0.9, np.array([0.89, 0.9, 0.9, 0.91]))
@@ -45,7 +58,7 @@ def agreement_interval(
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, not {level}")
     count = len(without)
-    if count < LEAST or not np.isfinite(without).all():
+    if count < LEAST_SOURCES or not np.isfinite(without).all():
         return None
     error = np.sqrt((count - 1) / count * ((without - without.mean()) ** 2).sum())
     apart = 1 - value
@@ -62,8 +75,8 @@ def why_no_interval(without: Floats) -> str:
     >>> why_no_interval(np.ones(3))
     'no interval: fewer than 4 sources'
     """
-    if len(without) < LEAST:
-        return f"no interval: fewer than {LEAST} sources"
+    if len(without) < LEAST_SOURCES:
+        return f"no interval: fewer than {LEAST_SOURCES} sources"
     if not np.isfinite(without).all():
         return "no interval: everything depends on one source"
     return "no interval: all sources say the same"

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from medebench.analysis.bootstrap import Floats, sum_by
+from medebench.analysis.bootstrap import Floats
 from medebench.analysis.comparisons import mean_known
-from medebench.analysis.jackknife import agreement_interval, why_no_interval
+from medebench.analysis.jackknife import agreement_interval, mean_without, why_no_interval
 from medebench.analysis.ranked import Estimate, Ranked, midranks
 from medebench.analysis.resampled import LEAST_SOURCES, expanded_interval, resampled_means
 from medebench.analysis.rowwise import spearman_rows
@@ -156,10 +156,8 @@ class Views:
             parts.append(f"no rho in {several - n} of {several} cases: {few}")
         if not n:
             return Estimate(None, None, 0, self.of, "; ".join(parts))
-        codes = np.unique(self.sources[known], return_inverse=True)[1]
-        sums, counts = sum_by(codes, rho[known]), np.bincount(codes)
-        value, rest = float(sums.sum() / n), n - counts
-        without = np.divide(sums.sum() - sums, rest, out=np.full(len(rest), np.nan), where=rest > 0)
+        codes = np.unique(self.sources, return_inverse=True)[1]
+        value, without = mean_without(rho[known], codes[known])
         interval = agreement_interval(value, without, level=self.level)
         if interval is None:
             parts.append(why_no_interval(without))

@@ -38,19 +38,18 @@ def invite(
     # Before anybody's old link ends.
     base = read_origin(origin)
     opened = open_study(study)
-    people = [*(one.name for one in opened.design.annotators), "admin"]
-    if unknown := [name for name in names or [] if name not in people]:
-        raise InputError(f"{unknown[0]}: nobody of this name; {', '.join(people)}")
     if revoke and not names:
         raise InputError("--revoke: name those whose links shall end")
     with open_store(opened, database) as store:
+        # All names first: one that is wrong must not come after links that have ended.
+        if unknown := [name for name in names or [] if name not in store.everybody]:
+            raise InputError(f"{unknown[0]}: nobody of this name; {', '.join(store.everybody)}")
         if revoke:
             for name in names or []:
                 store.revoke(name)
             say(f"revoked: {', '.join(names or [])}")
             return
-        # Who was left out on purpose gets a new link only by name.
-        chosen = names or [name for name in people if name not in store.people()]
+        chosen = names or store.never_invited()
         links = {name: f"{base}/join#{store.invite(name)}" for name in chosen}
     if as_json:
         print_json(links)

@@ -50,9 +50,7 @@ def serve(
     opened = open_study(study)
     outside = read_origin(origin) if origin is not None else None
     with open_store(opened, database) as store:
-        people = [*(one.name for one in opened.design.annotators), "admin"]
-        # Not those whose invitation was revoked: a restart must not undo that.
-        uninvited = [name for name in people if name not in store.people()]
+        uninvited = store.never_invited()
     began = []
 
     def tell(url: str) -> None:

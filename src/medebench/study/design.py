@@ -110,11 +110,6 @@ class Study:
     def pictures(self) -> Path:
         return self.path / PICTURES
 
-    @property
-    def database(self) -> str:
-        """Where the answers are unless another database is named."""
-        return f"sqlite:///{self.path / DATABASE}"
-
 
 def open_study(path: str | Path) -> Study:
     path = Path(path).expanduser().absolute()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import median
 
 from medebench.analysis.agreement import agreement, self_agreement
 from medebench.analysis.ordering import order_models
@@ -13,8 +12,9 @@ from medebench.analysis.ranked import Estimate
 from medebench.analysis.worth import LEAST_MODELS, metric_worths
 from medebench.errors import InputError
 from medebench.runs.run import Run
-from medebench.study.design import Design, Study
-from medebench.study.rankings import Answered, Rankings, control_passed, from_answers
+from medebench.study.design import Study
+from medebench.study.rankings import Answered, Rankings, from_answers
+from medebench.study.results.attention import annotator_facts
 from medebench.study.results.model import AnnotatorFacts, DimensionResults, StudyResults
 from medebench.study.results.scores import Scores, read_scores
 from medebench.study.results.words import answers as in_words
@@ -54,7 +54,7 @@ def from_study(study: Study, answers: Sequence[Answered]) -> Told:
             }
             for run in design.runs
         },
-        tuple(_facts(design, one.name, answers) for one in design.annotators),
+        tuple(annotator_facts(design, one, answers) for one in design.annotators),
         tuple(notes),
         design.k,
     )
@@ -171,31 +171,6 @@ def _anonymous(told: Told) -> Told:
         told,
         rankings=told.rankings.renamed(names),
         annotators=tuple(replace(one, name=names[one.name]) for one in told.annotators),
-    )
-
-
-def _facts(design: Design, name: str, answers: Sequence[Answered]) -> AnnotatorFacts:
-    mine = design.annotator(name)
-    assert mine is not None
-    given = {one.place: one for one in answers if one.annotator == name}
-    kinds = [task.kind for task in mine.tasks]
-    done = [place for place, one in given.items() if one.state == "done"]
-    passed = [
-        control_passed(mine.tasks[place], given[place].ranks, design.dimensions)
-        for place in done
-        if kinds[place] == "control"
-    ]
-    ranked = [place for place in done if kinds[place] == "case"]
-    times = [given[place].seconds for place in ranked]
-    return AnnotatorFacts(
-        name,
-        ranked=len(ranked),
-        skipped=sum(o.state == "skipped" and kinds[p] == "case" for p, o in given.items()),
-        asked=kinds.count("case"),
-        controls_passed=sum(passed),
-        controls_failed=len(passed) - sum(passed),
-        repeated=sum(kinds[place] == "repeat" for place in done),
-        seconds=median(times) if times else None,
     )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import count
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from medebench.study.design import Annotator, Study, Task
@@ -84,67 +84,38 @@ def _numbered(annotator: Annotator) -> Iterator[tuple[int | None, Task]]:
 def _progress(
     study: Study, annotator: Annotator, by_place: dict[tuple[str, int], Answer]
 ) -> dict[str, Any]:
-    from medebench.study.rankings import control_passed
+    from medebench.study.results.attention import annotator_facts
+    from medebench.study.results.verdict import doubts
 
-    states: Counter[str] = Counter()
-    controls = {"passed": 0, "failed": 0, "open": 0}
-    repeats = {"done": 0, "of": 0}
-    seconds: list[float] = []
-    saved: list[str] = []
-    for place, task in enumerate(annotator.tasks):
-        answer = by_place.get((annotator.name, place))
-        done = answer is not None and answer.state == "done"
-        if answer is not None:
-            saved.append(answer.saved_at)
-        if answer is not None and task.kind != "trial":
-            states[answer.state] += 1
-            if done and task.kind == "case":
-                seconds.append(answer.seconds)
-        if task.kind == "repeat":
-            repeats["of"] += 1
-            repeats["done"] += done
-        if task.kind == "control":
-            if answer is None or not done:
-                controls["open"] += 1
-            else:
-                passed = control_passed(task, answer.ranks, study.design.dimensions)
-                controls["passed" if passed else "failed"] += 1
-    usual = median(seconds) if seconds else None
+    facts = annotator_facts(study.design, annotator, by_place.values())
+    kinds = [task.kind for task in annotator.tasks]
+    mine = {
+        place: answer
+        for place in range(len(kinds))
+        if (answer := by_place.get((annotator.name, place)))
+    }
+    states = Counter(one.state for place, one in mine.items() if kinds[place] != "trial")
+    passed, failed = facts.controls_passed, facts.controls_failed
     return {
         "name": annotator.name,
-        "tasks": sum(task.kind != "trial" for task in annotator.tasks),
+        "tasks": len(kinds) - kinds.count("trial"),
         "done": states["done"],
         "skipped": states["skipped"],
         "draft": states["draft"],
-        "lastSaved": max(saved, default=None),
-        "medianSeconds": usual,
-        "controls": controls,
-        "repeats": repeats,
+        "lastSaved": max((one.saved_at for one in mine.values()), default=None),
+        "medianSeconds": facts.seconds,
+        "controls": {
+            "passed": passed,
+            "failed": failed,
+            "open": kinds.count("control") - passed - failed,
+        },
+        "repeats": {"done": facts.repeated, "of": kinds.count("repeat")},
+        # What the results will say against the annotator, told apart by its number.
         "doubts": {
-            "seconds": _doubt(ranked=len(seconds), seconds=usual),
-            "controls": _doubt(passed=controls["passed"], failed=controls["failed"]),
+            "seconds": "; ".join(doubts(replace(facts, controls_failed=0))),
+            "controls": "; ".join(doubts(replace(facts, seconds=None))),
         },
     }
-
-
-def _doubt(
-    *, ranked: int = 0, seconds: float | None = None, passed: int = 0, failed: int = 0
-) -> str:
-    """What the results will say against an annotator with these numbers, if anything."""
-    from medebench.study.results.model import AnnotatorFacts
-    from medebench.study.results.verdict import doubts
-
-    facts = AnnotatorFacts(
-        "",
-        ranked=ranked,
-        skipped=0,
-        asked=ranked,
-        controls_passed=passed,
-        controls_failed=failed,
-        repeated=0,
-        seconds=seconds,
-    )
-    return "; ".join(doubts(facts))
 
 
 def _agreement(study: Study, answers: list[Answer]) -> dict[str, Any]:

@@ -129,6 +129,16 @@ class Store:
         with self._database.writing() as db:
             people.revoke(db, name)
 
+    @property
+    def everybody(self) -> list[str]:
+        """Who can be invited."""
+        return [*(one.name for one in self.study.design.annotators), ADMIN]
+
+    def never_invited(self) -> list[str]:
+        """Not those whose invitation was revoked: nothing but a wish by name undoes that."""
+        known = self.people()
+        return [name for name in self.everybody if name not in known]
+
     def people(self) -> dict[str, Person]:
         """All who were ever invited, also those whose invitation was revoked."""
         with self._database.reading() as db:
