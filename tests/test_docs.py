@@ -11,6 +11,7 @@ import typer
 from medebench.cli import app
 from medebench.editors import find_editor
 from medebench.plan import load_plan
+from medebench.stress.plan import read_stress
 from tests.conftest import REPOSITORY
 
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
@@ -47,15 +48,18 @@ def test_commands_and_their_options_exist(page):
 
 
 def test_the_plans_in_the_docs_are_valid(tmp_path):
-    found = 0
+    found = stress = 0
     for page in PAGES:
         for plan in re.findall(r"```yaml\n(.*?)```", page.read_text("utf-8"), re.DOTALL):
             (tmp_path / "plan.yaml").write_text(plan, "utf-8")
+            if "predictor:" in plan:
+                stress += bool(find_editor(read_stress(tmp_path / "plan.yaml").editor))
+                continue
             for entry in load_plan(str(tmp_path / "plan.yaml")).model.editors:
                 if ".py:" not in entry.editor:
                     find_editor(entry.editor, entry.settings)
             found += "cases:" in plan
-    assert found == 4
+    assert (found, stress) == (4, 3)
 
 
 def test_python_in_the_docs_is_python():

@@ -72,6 +72,7 @@ def subject(folder: Path, number: int, output: int, **changes: Any) -> Subject:
         f"remove the scar number {number}",
         reference=paths[1],
         description=LONG if number == 2 else "a photograph of the skin without a mole",
+        caption=f"skin with {number} scars and a mole",
     )
     return Subject(mb.open_case(replace(case, **changes)), draw(output))
 
@@ -88,7 +89,7 @@ def values(metric: BatchMetric, subjects: Sequence[Subject]) -> np.ndarray[Any, 
 
 @pytest.fixture(scope="module")
 def by_hand(clip):
-    """The five numbers of one edit, from plain calls of transformers and NumPy."""
+    """The six numbers of one edit, from plain calls of transformers and NumPy."""
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
     model = transformers.CLIPModel.from_pretrained(clip).eval()
@@ -112,6 +113,9 @@ def by_hand(clip):
             vector = read(getattr(one.case.case, text))
             told[f"talign_{text}"] = 1 - distance.cosine(output, vector)
             told[f"dalign_{text}"] = 1 - distance.cosine(output - previous, vector)
+        after, before = read(one.case.case.prompt), read(one.case.case.caption)
+        units = [vector / np.linalg.norm(vector) for vector in (output, previous, after, before)]
+        told["edit_score"] = 1 - distance.cosine(units[0] - units[1], units[2] - units[3])
         return told
 
     return compute
@@ -193,8 +197,9 @@ def test_each_picture_goes_through_the_network_once(subjects):
         metric.measure(prepared[metric])
     extractor: Any = metrics[0].extractor  # type: ignore[attr-defined]
     assert all(metric.extractor is extractor for metric in metrics)  # type: ignore[attr-defined]
-    # Five outputs, four references, four previous pictures; four prompts, two descriptions.
-    assert extractor.extracted == 13 + 6
+    # Five outputs, four references, four previous pictures; four prompts, four captions, two
+    # descriptions.
+    assert extractor.extracted == 13 + 10
 
 
 def test_each_picture_is_hashed_and_prepared_once(subjects, monkeypatch):
@@ -268,6 +273,8 @@ def test_a_text_that_was_cut_is_said_and_no_other(clip, subjects):
         ("isim", {"reference": None}, "the case has no reference"),
         ("talign_prompt", {"prompt": ""}, "the case has no prompt"),
         ("dalign_description", {"description": ""}, "the case has no description"),
+        ("edit_score", {"caption": ""}, "the case has no caption"),
+        ("edit_score", {"prompt": ""}, "the case has no prompt"),
     ],
 )
 def test_what_the_case_lacks_is_the_reason(tmp_path, family, changes, reason):
@@ -278,7 +285,7 @@ def test_what_the_case_lacks_is_the_reason(tmp_path, family, changes, reason):
 
 def test_an_edit_that_did_nothing_has_no_direction(tmp_path):
     one = subject(tmp_path, 1, 1)
-    for family in ("dalign_prompt", "dalign_description"):
+    for family in ("dalign_prompt", "dalign_description", "edit_score"):
         with pytest.raises(Undefined, match="the output equals the previous image"):
             semantic_metric(family, PlainEncoder()).prepare(one)
     # The others have.
@@ -371,8 +378,8 @@ def test_what_the_numbers_mean_needs_no_weights(family):
     told = info(family)
     assert told.name == f"{family}_clip-vit-l14"
     assert (told.better, told.low, told.high) == ("higher", -1.0, 1.0)
-    text = family.partition("_")[2]
-    assert told.needs == (("reference",) if family == "isim" else (text,))
+    others = {"isim": ("reference",), "edit_score": ("prompt", "caption")}
+    assert told.needs == others.get(family, (family.partition("_")[2],))
     assert info(family, "vinid/plip").name == f"{family}_vinid/plip"
     assert info(family, "openai/clip-vit-large-patch14") == told
 

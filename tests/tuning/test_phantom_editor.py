@@ -15,12 +15,13 @@ from medebench.cases.phantoms import render, sample
 from medebench.editors import Edit, find_editor
 from medebench.editors.base import Request
 from medebench.progress import Progress, silent
+from medebench.tuning.latents import fit, make_autoencoder
 from medebench.tuning.phantom_editor.gaze import Gaze, concept_places
-from medebench.tuning.phantom_editor.latents import fit, make_autoencoder
 from medebench.tuning.phantom_editor.network import make_unet
 from medebench.tuning.phantom_editor.recipe import EVALUATION_SEED, RECIPE
 from medebench.tuning.phantom_editor.training import train_phantom_editor
-from medebench.tuning.phantom_editor.wording import make_tokenizer, wordings
+from medebench.tuning.phantom_editor.wording import wordings
+from medebench.tuning.reading import make_tokenizer
 
 SMALL = replace(
     RECIPE,
@@ -173,9 +174,9 @@ def test_a_stopped_training_continues_to_the_same_weights(tmp_path, monkeypatch)
 
 def test_a_folder_holds_the_training_of_one_recipe(tmp_path):
     from medebench.errors import InputError
-    from medebench.tuning.phantom_editor.training import _same_recipe
+    from medebench.tuning.keeping import same_recipe
 
-    _same_recipe(tmp_path / "recipe.json", SMALL)
-    _same_recipe(tmp_path / "recipe.json", SMALL)
+    same_recipe(tmp_path / "recipe.json", SMALL)
+    same_recipe(tmp_path / "recipe.json", SMALL)
     with pytest.raises(InputError, match="another recipe"):
-        _same_recipe(tmp_path / "recipe.json", replace(SMALL, steps=5))
+        same_recipe(tmp_path / "recipe.json", replace(SMALL, steps=5))

@@ -23,8 +23,12 @@ class Case:
     task: str = ""
     reference: Path | None = None
     roi: Path | None = None
+    #: What must stay as it is, where an editor takes two masks; the ROI is then what may be edited.
+    keep: Path | None = None
     rephrased_prompt: str = ""
     description: str = ""
+    #: What the previous image shows, for models that are told what a picture shows.
+    caption: str = ""
     key_concept: str = ""
     modality: str = ""
     url: str = ""
@@ -35,15 +39,22 @@ class Case:
 
     def texts(self) -> dict[str, str]:
         """What a person wrote about the case, by field name."""
-        return {
+        told = {
             "prompt": self.prompt,
             "rephrased_prompt": self.rephrased_prompt,
             "description": self.description,
         }
+        # Few sets have captions; the digests of the others must not change.
+        return told | ({"caption": self.caption} if self.caption else {})
 
     def files(self) -> dict[str, Path]:
         """The pictures the case has, by role."""
-        roles = {"previous": self.previous, "reference": self.reference, "roi": self.roi}
+        roles = {
+            "previous": self.previous,
+            "reference": self.reference,
+            "roi": self.roi,
+            "keep": self.keep,
+        }
         return {role: path for role, path in roles.items() if path is not None}
 
 

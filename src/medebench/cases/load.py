@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from medebench.cases.builtin import phantom_set
+from medebench.cases.builtin import BUILTIN, builtin_set, is_builtin
 from medebench.cases.caseset import CaseSet
 from medebench.cases.readers import folder, medebench
 from medebench.errors import InputError
@@ -14,7 +14,7 @@ from medebench.progress import Progress, silent
 def load_cases(
     source: str | Path | CaseSet, *, strict: bool = True, progress: Progress = silent
 ) -> CaseSet:
-    """Cases from a built-in name (`phantoms`, `phantoms:count=26,seed=1`), a folder or a file.
+    """Cases from a built-in name (`phantoms:count=26`, `chest-phantoms`), a folder or a file.
 
     A record that cannot be used is an error that names it; with `strict=False` it is left out and
     listed in `CaseSet.problems`. `progress` is called while phantoms are drawn.
@@ -22,8 +22,8 @@ def load_cases(
     if isinstance(source, CaseSet):
         return source
     text = str(source)
-    if text == "phantoms" or text.startswith("phantoms:"):
-        return phantom_set(text, progress)
+    if is_builtin(text):
+        return builtin_set(text, progress)
     if text.startswith("hub:"):
         raise InputError(
             f"{text}: nothing is downloaded unasked; "
@@ -31,7 +31,7 @@ def load_cases(
         )
     path = Path(text).expanduser().absolute()
     if not path.exists():
-        raise InputError(f"{path}: no such folder or file; built-in sets: phantoms")
+        raise InputError(f"{path}: no such folder or file; built-in sets: {', '.join(BUILTIN)}")
     found = _read(path)
     if strict and found.problems:
         raise InputError(_first_problem(found))

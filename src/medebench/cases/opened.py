@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -63,15 +64,23 @@ class OpenCase:
         """The ROI mask as released, greys included."""
         if self.case.roi is None:
             raise InputError(f"case {self.case.id}: has no ROI mask")
-        height, width = self.previous.shape[:2]
-        mask = np.ascontiguousarray(resize_mask(read_mask(self.case.roi), width, height))
-        mask.setflags(write=False)
-        return mask
+        return self._mask(self.case.roi)
 
     @cached_property
     def roi(self) -> NDArray[np.bool_]:
         """True inside the region of interest."""
         return self.mask > 127
+
+    @cached_property
+    def keep(self) -> NDArray[np.bool_] | None:
+        """True where nothing may change; None where the case does not say."""
+        return None if self.case.keep is None else self._mask(self.case.keep) > 127
+
+    def _mask(self, path: Path) -> Mask:
+        height, width = self.previous.shape[:2]
+        mask = np.ascontiguousarray(resize_mask(read_mask(path), width, height))
+        mask.setflags(write=False)
+        return mask
 
     @property
     def data_range(self) -> int:

@@ -40,6 +40,8 @@ def describe_case(case: Case) -> dict[str, Any]:
     facts["size"] = f"{width} x {height}, {opened.previous.dtype}"
     if case.roi is not None:
         facts["ROI"] = f"{float(opened.roi.mean()):.1%} of the picture"
+    if opened.keep is not None:
+        facts["keep mask"] = f"{float(opened.keep.mean()):.1%} of the picture"
     return facts | {role: str(path) for role, path in case.files().items()}
 
 

@@ -26,12 +26,14 @@ from medebench.cli import (
     report,
     run,
     score,
+    stress,
     study_export,
     study_invite,
     study_new,
     study_results,
     study_serve,
     train,
+    train_encoder,
     weights,
 )
 
@@ -67,7 +69,7 @@ study_app = typer.Typer(
     rich_markup_mode=None,
 )
 train_app = typer.Typer(
-    help="Make the built-in editor again, and see what it can do.",
+    help="Make the built-in models again, and see what they can do.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -125,9 +127,13 @@ study_app.command("invite")(study_invite.invite)
 study_app.command("serve")(study_serve.serve)
 study_app.command("results")(study_results.results)
 study_app.command("export")(study_export.export)
+app.command("stress")(stress.stress)
 app.add_typer(train_app, name="train")
 train_app.command("phantom-editor")(train.phantom_editor)
+train_app.command("chest-model")(train.chest_model)
 train_app.command("evaluate")(train.evaluate)
+train_app.command("chest-encoder")(train_encoder.chest_encoder)
+train_app.command("evaluate-encoder")(train_encoder.evaluate_encoder)
 
 
 def main() -> None:

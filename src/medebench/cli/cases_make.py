@@ -10,7 +10,7 @@ from medebench.cli.common import Json, Workers, guarded, print_json, progress_ba
 
 @guarded
 def make(
-    kind: Annotated[str, typer.Argument(help="What to make: phantoms.")],
+    kind: Annotated[str, typer.Argument(help="What to make: phantoms or chest-phantoms.")],
     out: Annotated[Path, typer.Option(help="Folder to write; must not exist yet.")],
     count: Annotated[int, typer.Option(min=1, max=100_000, help="How many cases.")] = 130,
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same pixels.")] = 0,
@@ -19,19 +19,31 @@ def make(
 ) -> None:
     """Draw phantoms: medical-looking cases in the layout of the MedEBench release.
 
-    Example: medebench cases make phantoms --count 130 --seed 0 --out phantoms
+    Examples:
+
+        medebench cases make phantoms --count 130 --seed 0 --out phantoms
+
+        medebench cases make chest-phantoms --count 64 --out chests
     """
-    from medebench.cases.phantoms import write_phantoms
     from medebench.errors import InputError
 
-    if kind != "phantoms":
-        raise InputError(f"'{kind}' cannot be made; there is: phantoms")
+    if kind not in ("phantoms", "chest-phantoms"):
+        raise InputError(f"'{kind}' cannot be made; there is: phantoms, chest-phantoms")
     out = out.expanduser().absolute()
     with progress_bar("drawing phantoms") as progress:
+
+        def drawn(done: int) -> None:
+            progress(done, count)
+
         try:
-            write_phantoms(
-                out, count, seed, progress=lambda done: progress(done, count), workers=workers
-            )
+            if kind == "phantoms":
+                from medebench.cases.phantoms import write_phantoms
+
+                write_phantoms(out, count, seed, progress=drawn, workers=workers)
+            else:
+                from medebench.cases.phantoms.chest.write import write_chest_phantoms
+
+                write_chest_phantoms(out, count, seed, progress=drawn, workers=workers)
         except FileExistsError:
             raise InputError(f"{out}: exists and is not empty; choose another --out") from None
     if as_json:

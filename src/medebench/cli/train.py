@@ -1,4 +1,4 @@
-"""`train`: make the built-in model again, and see what it can do."""
+"""`train`: make the built-in models again, and see what they can do."""
 
 from __future__ import annotations
 
@@ -37,16 +37,11 @@ def phantom_editor(
     """
     from dataclasses import replace
 
-    from medebench.editors.diffusion.device import missing_packages
-    from medebench.errors import InputError, NotReadyError
     from medebench.files import cache_folder
     from medebench.tuning.phantom_editor.recipe import RECIPE
     from medebench.tuning.phantom_editor.training import train_phantom_editor
 
-    if lacking := missing_packages():
-        raise NotReadyError(f"train: {lacking}")
-    if out.exists():
-        raise InputError(f"{out}: exists already; choose another --out")
+    _require(out)
     recipe = replace(
         RECIPE,
         steps=steps or RECIPE.steps,
@@ -56,6 +51,59 @@ def phantom_editor(
     folder = work or cache_folder() / "phantom-editor"
     train_phantom_editor(folder, out, recipe, progress_bar)
     say(f"saved in {out}; its loss curve is {folder / 'loss.png'}")
+
+
+@guarded
+def chest_model(
+    out: Annotated[Path, typer.Option(help="Where to save the pipeline; must not exist yet.")],
+    work: Annotated[
+        Path | None,
+        typer.Option(help="Where pictures and checkpoints lie; default: in the cache."),
+    ] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="Fewer or more than the recipe.")] = None,
+    patients: Annotated[
+        int | None, typer.Option(min=250, help="Fewer or more than the recipe.")
+    ] = None,
+) -> None:
+    """Train the built-in model of chest radiographs again, from nothing.
+
+    An hour or two on two cores. Stopped, the same command continues from the last
+    checkpoint. The recipe is in `medebench/tuning/chest_model/recipe.py`.
+
+    Examples:
+
+        medebench train chest-model --out my-chests
+
+        medebench edit chest-phantoms --editor radedit:my-chests --out runs/mine
+    """
+    from dataclasses import replace
+
+    from medebench.files import cache_folder
+    from medebench.tuning.chest_model.recipe import RECIPE
+    from medebench.tuning.chest_model.training import train_chest_model
+
+    _require(out)
+    recipe = replace(
+        RECIPE,
+        steps=steps or RECIPE.steps,
+        # A short training warms up in a part of its steps.
+        warm_up=min(RECIPE.warm_up, (steps or RECIPE.steps) // 2),
+        patients=patients or RECIPE.patients,
+        fitted=min(RECIPE.fitted, patients or RECIPE.fitted),
+    )
+    folder = work or cache_folder() / "chest-model"
+    train_chest_model(folder, out, recipe, progress_bar)
+    say(f"saved in {out}; the work lies in {folder}")
+
+
+def _require(out: Path) -> None:
+    from medebench.editors.diffusion.device import missing_packages
+    from medebench.errors import InputError, NotReadyError
+
+    if lacking := missing_packages():
+        raise NotReadyError(f"train: {lacking}")
+    if out.exists():
+        raise InputError(f"{out}: exists already; choose another --out")
 
 
 @guarded

@@ -32,6 +32,8 @@ EDITORS = Registry(
         "paint-by-inpaint": "medebench.editors.diffusion.presets:PaintByInpaint",
         "instruct-diffusion": "medebench.editors.diffusion.presets:InstructDiffusion",
         "imagic": "medebench.editors.imagic.editor:Imagic",
+        "radedit": "medebench.editors.radedit.editor:RadEdit",
+        "chest-editor": "medebench.editors.radedit.chest:ChestEditor",
         "icedit": "medebench.editors.diffusion.icedit:ICEdit",
         "seed-x": "medebench.editors.external.seedx:SeedX",
         "flux-kontext": "medebench.editors.diffusion.presets:FluxKontext",

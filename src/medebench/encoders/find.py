@@ -35,6 +35,8 @@ class Kind:
     summary: str
     #: Whether it reads texts.
     texts: bool = True
+    #: The folder of its weights in this package, where they come with it.
+    built_in: str = ""
 
 
 #: By the names their weights have; the class is called with weights, name, device and batch.
@@ -46,6 +48,9 @@ ENCODERS: dict[str, Kind] = {
     "biovil-t": Kind(_BIOVIL, "chest X-rays and their reports"),
     "rad-dino": Kind(_SINGLE, "DINOv2 trained on chest X-rays", texts=False),
     "inception": Kind(_INCEPTION, "Inception of the original FID", texts=False),
+    "chest-phantoms": Kind(
+        _DUAL, "built in: chest phantoms and their captions", built_in="chest_encoder"
+    ),
 }
 DEFAULT = "clip-vit-l14"
 
@@ -68,7 +73,9 @@ def find_encoder(
     spec = spec or DEFAULT
     name = encoder_name(spec)
     if known := _known(spec):
-        return _make(ENCODERS[known].target, known, name, device, batch)
+        kind = ENCODERS[known]
+        source = str(Path(__file__).with_name(kind.built_in)) if kind.built_in else known
+        return _make(kind.target, source, name, device, batch)
     found = find_weights(spec)
     if isinstance(found, Absent):
         raise NotReadyError(found.problem)

@@ -33,6 +33,7 @@ LEARNED = {
     "talign_description": _SEMANTIC,
     "dalign_prompt": _SEMANTIC,
     "dalign_description": _SEMANTIC,
+    "edit_score": _SEMANTIC,
     "imagereward_prompt": _REWARD,
     "imagereward_description": _REWARD,
     "niqe": _QUALITY,

@@ -4,7 +4,10 @@
     talign  cos(E(output), T(text))
     dalign  cos(E(output) - E(previous), T(text))
 
-E sees pictures, T reads texts; the text is the prompt or the change description.
+    edit_score  cos(e(output) - e(previous), t(prompt) - t(caption)),  e = E / |E|,  t = T / |T|
+
+E sees pictures, T reads texts; the text is the prompt or the change description. The edit score's
+texts say what is to be seen after the edit and before it.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from medebench.metrics.base import BatchMetric, Measured, MetricInfo, Subject, U
 
 #: A difference this small beside the vectors themselves is the rounding of the network.
 ROUNDING = 1e-5
+_NOWHERE = "the encoder gave a vector without a direction"
 
 
 @dataclass(frozen=True)
@@ -35,11 +39,13 @@ class Family:
     beside: Literal["reference", "previous"] | None
     #: The field of the case that is read, if any.
     text: Literal["prompt", "description"] | None
+    #: The field from which that text sets off, if any.
+    since: Literal["caption"] | None = None
 
     @property
     def needs(self) -> tuple[str, ...]:
-        needed = [self.text] if self.text else []
-        return (*needed, "reference") if self.beside == "reference" else tuple(needed)
+        reference = "reference" if self.beside == "reference" else None
+        return tuple(one for one in (self.text, self.since, reference) if one)
 
 
 FAMILIES: dict[str, Family] = {
@@ -51,6 +57,12 @@ FAMILIES: dict[str, Family] = {
     "dalign_prompt": Family("likeness of the change and the prompt", "previous", "prompt"),
     "dalign_description": Family(
         "likeness of the change and its description", "previous", "description"
+    ),
+    "edit_score": Family(
+        "likeness of the change in the picture and the change in its text",
+        "previous",
+        "prompt",
+        "caption",
     ),
 }
 
@@ -64,7 +76,7 @@ def cosine(one: Features, other: Features) -> float:
     a, b = np.asarray(one, np.float64), np.asarray(other, np.float64)
     squares = float(a @ a) * float(b @ b)
     if squares == 0:
-        raise Undefined("the encoder gave a vector without a direction")
+        raise Undefined(_NOWHERE)
     if not math.isfinite(value := float(a @ b) / math.sqrt(squares)):
         raise Undefined("the encoder gave a vector that is not finite")
     return min(1.0, max(-1.0, value))
@@ -72,10 +84,37 @@ def cosine(one: Features, other: Features) -> float:
 
 def change(output: Features, previous: Features) -> Features:
     """The way from one vector to the other; Undefined where it is no longer than roundings are."""
-    way = np.asarray(output, np.float64) - np.asarray(previous, np.float64)
-    if np.linalg.norm(way) <= ROUNDING * np.linalg.norm(previous):
-        raise Undefined("the encoder sees no difference between the output and the previous image")
+    return _way(output, previous, "sees no difference between the output and the previous image")
+
+
+def direction(output: Features, previous: Features, prompt: Features, caption: Features) -> float:
+    """The edit score: do picture and text go the same way?
+
+    The lengths are taken out first, as only angles mean something to these encoders.
+
+    >>> one, two, three = np.float32([[1, 0, 0], [0, 1, 0], [0, 0, 3]])
+    >>> direction(two, one, two * 5, one), round(direction(two, one, three, one), 6)
+    (1.0, 0.5)
+    """
+    return cosine(
+        change(_unit(output), _unit(previous)),
+        _way(_unit(prompt), _unit(caption), "reads no difference between prompt and caption"),
+    )
+
+
+def _way(to: Features, since: Features, not_seen: str) -> Features:
+    way = np.asarray(to, np.float64) - np.asarray(since, np.float64)
+    if np.linalg.norm(way) <= ROUNDING * np.linalg.norm(since):
+        raise Undefined(f"the encoder {not_seen}")
     return way.astype(np.float32)
+
+
+def _unit(vector: Features) -> Any:
+    """In double precision: what is left of two of them may be small."""
+    exact = np.asarray(vector, np.float64)
+    if (length := float(np.linalg.norm(exact))) == 0:
+        raise Undefined(_NOWHERE)
+    return exact / length
 
 
 def info(family: str, which: str | None = None) -> MetricInfo:
@@ -114,6 +153,7 @@ class _Prepared:
     output: Shown
     beside: Shown | None
     text: str | None
+    since: str | None
 
 
 class SemanticMetric(BatchMetric):
@@ -139,7 +179,10 @@ class SemanticMetric(BatchMetric):
         if self.family.beside:
             beside = self._show(case.memo, self.family.beside, subject)
         text = str(getattr(case.case, self.family.text)) if self.family.text else None
-        return _Prepared(self._show(subject.memo, "output", subject), beside, text)
+        since = str(getattr(case.case, self.family.since)) if self.family.since else None
+        if text is not None and text == since:
+            raise Undefined(f"the {self.family.text} equals the {self.family.since}")
+        return _Prepared(self._show(subject.memo, "output", subject), beside, text, since)
 
     def _show(self, memo: dict[Any, Any], which: str, subject: Subject) -> Shown:
         """Hashed and prepared once for all metrics of this encoder."""
@@ -160,6 +203,7 @@ class SemanticMetric(BatchMetric):
         shown += [one.beside for one in prepared if one.beside is not None]
         rows = self.extractor.features(shown)
         texts = [one.text for one in prepared if one.text is not None]
+        texts += [one.since for one in prepared if one.since is not None]
         reads = self.extractor.read(texts) if texts else []
         count = len(prepared)
         return [
@@ -167,28 +211,40 @@ class SemanticMetric(BatchMetric):
                 rows[number],
                 rows[count + number] if self.family.beside else None,
                 reads[number] if self.family.text else None,
+                reads[count + number] if self.family.since else None,
             )
             for number in range(count)
         ]
 
     def _measure(
-        self, output: Features, other: Features | None, read: Read | None
+        self, output: Features, other: Features | None, read: Read | None, since: Read | None
     ) -> Measured | Undefined:
         try:
-            if read is None:
-                assert other is not None
-                return Measured(cosine(output, other))
-            if other is not None:
-                output = change(output, other)
-            value = cosine(output, read.features)
+            value = _value(output, other, read, since)
         except Undefined as why:
             return why
-        cut = {"encoder": self.encoder.name, "tokens": read.tokens, "read": read.read}
-        return Measured(value, cut if read.truncated else {})
+        cut = next((one for one in (read, since) if one is not None and one.truncated), None)
+        if cut is None:
+            return Measured(value)
+        told = {"encoder": self.encoder.name, "tokens": cut.tokens, "read": cut.read}
+        return Measured(value, told)
 
     def close(self) -> None:
         if "extractor" in self.__dict__:
             self.extractor.close()
+
+
+def _value(
+    output: Features, other: Features | None, read: Read | None, since: Read | None
+) -> float:
+    if read is None:
+        assert other is not None
+        return cosine(output, other)
+    if other is None:
+        return cosine(output, read.features)
+    if since is None:
+        return cosine(change(output, other), read.features)
+    return direction(output, other, read.features, since.features)
 
 
 def _info(family: str, encoder: str) -> MetricInfo:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from medebench.cases.builtin import is_builtin
 from medebench.cases.case import id_problem
 from medebench.errors import InputError
 from medebench.yamlfile import parse_fields, read_text
@@ -119,7 +120,7 @@ class Plan:
 
     def path(self, text: str) -> str:
         """A path of the plan as seen from its file; built-in names stay as they are."""
-        if text == "phantoms" or text.startswith(("phantoms:", "hub:")):
+        if is_builtin(text) or text.startswith("hub:"):
             return text
         return str(self.folder / Path(text).expanduser())
 

@@ -1,1 +1,1 @@
-"""Training: the small editor that ships with the package."""
+"""Training: the small models that ship with the package."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from medebench.cases.audit.duplicates import same_cases
 from medebench.cases.audit.facts import FileFacts, gather
 from medebench.cases.audit.repair import repaired_mask, repaired_picture
-from medebench.cases.audit.seen import Seen
+from medebench.cases.audit.seen import MASKS, Seen
 from medebench.cases.audit.texts import words
 from medebench.cases.case import Case, id_problem
 from medebench.cases.caseset import CaseSet
@@ -24,8 +24,18 @@ from medebench.files import whole_folder, write_bytes, write_json
 from medebench.parallel import core_count
 from medebench.progress import Progress, silent
 
-FOLDERS = {"previous": "previous", "reference": "changed", "roi": "previous_mask"}
-_PATH_KEYS = {"previous": "previous_image", "reference": "changed_image", "roi": "previous_mask"}
+FOLDERS = {
+    "previous": "previous",
+    "reference": "changed",
+    "roi": "previous_mask",
+    "keep": "keep_mask",
+}
+_PATH_KEYS = {
+    "previous": "previous_image",
+    "reference": "changed_image",
+    "roi": "previous_mask",
+    "keep": "keep_mask",
+}
 
 
 class Repair(NamedTuple):
@@ -154,26 +164,30 @@ def _write(case: Case, editing: Path) -> _Fixed:
     data: dict[str, bytes] = {}
     for role, path in case.files().items():
         data[role] = read_file(path)
-        facts[role] = gather(path, role == "roi", data[role]).facts
+        facts[role] = gather(path, role in MASKS, data[role]).facts
         if (flaw := facts[role].flaw) is not None:
             raise _Unusable(f"{role}: {flaw.message}")
     size = facts["previous"].size
     repairs: list[Repair] = []
     files: dict[str, bytes] = {}
     for role in facts:
-        repaired = repaired_mask if role == "roi" else repaired_picture
+        repaired = repaired_mask if role in MASKS else repaired_picture
         files[role], done = repaired(facts[role], data[role], size)
-        if not files[role]:
+        if not files[role] and role == "keep":
+            # Nothing to keep is what no mask says as well.
+            del files[role]
+            done = ("left out, as it is empty",)
+        elif not files[role]:
             raise _Unusable("the ROI is empty")
         if done:
             repairs.append(Repair(case.id, role, done))
     # Only now: a case that is left out leaves no file.
     for role, content in files.items():
         write_bytes(editing / FOLDERS[role] / f"{case.id}.png", content)
-    return _Fixed(_record(case), repairs, Seen(case, facts))
+    return _Fixed(_record(case, files), repairs, Seen(case, facts))
 
 
-def _record(case: Case) -> dict[str, Any]:
+def _record(case: Case, roles: Iterable[str]) -> dict[str, Any]:
     plain_number = case.id.isascii() and case.id.isdigit() and str(int(case.id)) == case.id
     record: dict[str, Any] = {
         "id": int(case.id) if plain_number else case.id,
@@ -183,10 +197,15 @@ def _record(case: Case) -> dict[str, Any]:
         "rephrased_prompt": case.rephrased_prompt,
         "detailed_prompt": case.description,
     }
-    for role in case.files():
+    for role in roles:
         record[_PATH_KEYS[role]] = f"editing/{FOLDERS[role]}/{case.id}.png"
     record["url"] = case.url
-    optional = {"key_concept": case.key_concept, "modality": case.modality, "bits": case.bits}
+    optional = {
+        "caption": case.caption,
+        "key_concept": case.key_concept,
+        "modality": case.modality,
+        "bits": case.bits,
+    }
     record.update((key, value) for key, value in optional.items() if value)
     extra = {key: value for key, value in case.extra.items() if _is_free(key)}
     return record | extra

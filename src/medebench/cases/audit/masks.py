@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from medebench.cases.audit.facts import FileFacts, Region
-from medebench.cases.audit.finding import Finding, Severity, examples, tally
-from medebench.cases.audit.seen import Seen
+from medebench.cases.audit.finding import Finding, Severity, distinct, examples, tally
+from medebench.cases.audit.seen import MASKS, Seen
 
 #: Shares of the picture below which a region is suspicious, ...
 TINY = 0.001
@@ -15,7 +15,11 @@ FREE = 0.05
 
 
 def mask_findings(seen: Sequence[Seen]) -> Iterator[Finding]:
-    masks = [(one, facts) for one in seen if (facts := one.sound("roi")) is not None]
+    by_role = {
+        role: [(one, facts) for one in seen if (facts := one.sound(role)) is not None]
+        for role in MASKS
+    }
+    masks = [pair for pairs in by_role.values() for pair in pairs]
     yield from _sizes(masks)
     modes = [(one, facts) for one, facts in masks if facts.mode != "L"]
     if modes:
@@ -23,13 +27,15 @@ def mask_findings(seen: Sequence[Seen]) -> Iterator[Finding]:
             "warning",
             "mask-mode",
             "mask is not one 8-bit channel",
-            tuple(one.case.id for one, _ in modes),
+            distinct(one.case.id for one, _ in modes),
             tally(facts.mode for _, facts in modes),
             "save it as 8-bit grey; it is read as its brightness",
         )
-    regions = [(one, facts.region) for one, facts in masks if facts.region is not None]
-    for check in (_empty, _tiny, _too_large, _greys, _zero_one):
-        yield from check(regions)
+    for check in (_empty, _tiny, _too_large):
+        yield from check(_regions(by_role["roi"]))
+    yield from _keeps_nothing(_regions(by_role["keep"]))
+    for check in (_greys, _zero_one):
+        yield from check(_regions(masks))
 
 
 def _sizes(masks: list[tuple[Seen, FileFacts]]) -> Iterator[Finding]:
@@ -43,7 +49,7 @@ def _sizes(masks: list[tuple[Seen, FileFacts]]) -> Iterator[Finding]:
             "warning",
             "mask-size",
             "mask of another size than its image",
-            tuple(case_id for case_id, _, _ in other),
+            distinct(case_id for case_id, _, _ in other),
             examples(
                 f"case {case_id}: mask is {mask[0]} x {mask[1]}, image {image[0]} x {image[1]}"
                 for case_id, mask, image in other
@@ -53,6 +59,10 @@ def _sizes(masks: list[tuple[Seen, FileFacts]]) -> Iterator[Finding]:
 
 
 _Regions = list[tuple[Seen, Region]]
+
+
+def _regions(masks: list[tuple[Seen, FileFacts]]) -> _Regions:
+    return [(one, facts.region) for one, facts in masks if facts.region is not None]
 
 
 def _empty(regions: _Regions) -> Iterator[Finding]:
@@ -82,6 +92,16 @@ def _too_large(regions: _Regions) -> Iterator[Finding]:
         lambda region: f"{region.free:.1%} of the windows are free, ROI {region.share:.1%}",
         ("warning", "roi-too-large", "too little is left outside the ROI to measure preservation"),
         "tighten the mask; `cp` is undefined or rests on a few windows, `cp_published` flatters",
+    )
+
+
+def _keeps_nothing(regions: _Regions) -> Iterator[Finding]:
+    yield from _report(
+        regions,
+        lambda region: region.share == 0,
+        lambda region: f"brightest part {'grey' if region.greys else 'black'}",
+        ("warning", "keep-empty", "the keep mask is empty"),
+        "draw what must stay, or leave the mask out; it is read as keeping nothing",
     )
 
 
@@ -116,4 +136,4 @@ def _report(
     if hit:
         worst = sorted(hit, key=lambda item: -item[1].greys)
         detail = examples(f"case {case_id}: {figure(region)}" for case_id, region in worst)
-        yield Finding(*head, tuple(case_id for case_id, _ in hit), detail, remedy)
+        yield Finding(*head, distinct(case_id for case_id, _ in hit), detail, remedy)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from medebench.cases.audit.facts import FileFacts
 from medebench.cases.audit.finding import Finding, distinct, examples, tally
-from medebench.cases.audit.seen import Seen
+from medebench.cases.audit.seen import MASKS, Seen
 
 PLAIN_MODES = ("RGB", "L", "1", "RGBA", "LA", "I;16", "I;16B", "I;16L", "I")
 
@@ -109,7 +109,7 @@ def _pairs(seen: Sequence[Seen]) -> Iterator[Finding]:
 
 
 def _notes(sound: _Files) -> Iterator[Finding]:
-    pictures = [entry for entry in sound if entry[1] != "roi"]
+    pictures = [entry for entry in sound if entry[1] not in MASKS]
     checks: tuple[tuple[str, str, str, _Files, Callable[[FileFacts], bool]], ...] = (
         (
             "transparency",

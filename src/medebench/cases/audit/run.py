@@ -15,7 +15,7 @@ from medebench.cases.audit.facts import Gathered, gather
 from medebench.cases.audit.finding import Audit, Finding, distinct, examples, ordered
 from medebench.cases.audit.masks import mask_findings
 from medebench.cases.audit.pictures import picture_findings
-from medebench.cases.audit.seen import Seen
+from medebench.cases.audit.seen import MASKS, Seen
 from medebench.cases.audit.texts import text_findings
 from medebench.cases.case import Case
 from medebench.cases.caseset import CaseSet, Problem
@@ -108,7 +108,7 @@ _Key: TypeAlias = tuple[Path, bool]
 
 
 def _keys(case: Case) -> dict[str, _Key]:
-    return {role: (path, role == "roi") for role, path in case.files().items()}
+    return {role: (path, role in MASKS) for role, path in case.files().items()}
 
 
 def _examine(cases: Sequence[Case], workers: int) -> Iterator[Seen]:

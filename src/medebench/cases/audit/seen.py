@@ -8,11 +8,14 @@ from medebench.cases.audit.alignment import Alignment
 from medebench.cases.audit.facts import FileFacts
 from medebench.cases.case import Case
 
+#: Roles whose files are masks.
+MASKS = ("roi", "keep")
+
 
 @dataclass(frozen=True, slots=True)
 class Seen:
     case: Case
-    #: By role: previous, reference, roi.
+    #: By role: previous, reference, roi, keep.
     files: dict[str, FileFacts]
     alignment: Alignment | None = None
 

@@ -32,6 +32,10 @@ ALIASES = {
     "previous_mask": "roi",
     "roi_mask": "roi",
     "roi": "roi",
+    "edit_mask": "roi",
+    "keep_mask": "keep",
+    "keep": "keep",
+    "caption": "caption",
     "key_concept": "key_concept",
     "modality": "modality",
     "url": "url",
@@ -43,11 +47,12 @@ TEXTS = (
     "task",
     "rephrased_prompt",
     "description",
+    "caption",
     "key_concept",
     "modality",
     "url",
 )
-ROLES = ("previous", "reference", "roi")
+ROLES = ("previous", "reference", "roi", "keep")
 
 
 class _Bad(Exception):
@@ -123,6 +128,7 @@ def _case(case_id: str, values: dict[str, Any], root: Path, folders: Mapping[str
         previous=paths["previous"],
         reference=paths["reference"],
         roi=paths["roi"],
+        keep=paths["keep"],
         bits=_bits(values.get("bits")),
         extra=values["extra"],
         **texts,

@@ -113,8 +113,6 @@ class DiffusionEditor:
 
     def edit_batch(self, requests: Sequence[Request]) -> list[Edit | Refused]:
         """Requests whose canvases are equal go through the pipeline together."""
-        from medebench.editors.diffusion.calling import takes_many
-
         groups: dict[tuple[int, int], list[int]] = {}
         frames: dict[int, Frame] = {}
         made: dict[int, Edit | Refused] = {}
@@ -126,12 +124,18 @@ class DiffusionEditor:
                 except (Refused, ImageError) as error:
                     made[index] = Refused(str(error))
             for chosen in groups.values():
-                size = self.settings.batch if takes_many(self._loaded) else 1
+                size = self._at_once()
                 for start in range(0, len(chosen), size):
                     some = chosen[start : start + size]
                     results = self._run([requests[i] for i in some], [frames[i] for i in some])
                     made.update(zip(some, results, strict=True))
         return [made[index] for index in range(len(requests))]
+
+    def _at_once(self) -> int:
+        """How many requests go through the pipeline together."""
+        from medebench.editors.diffusion.calling import takes_many
+
+        return self.settings.batch if takes_many(self._loaded) else 1
 
     def _memory_problem(self, weights: Weights) -> str | None:
         return device.memory_problem(weights, self.settings)

@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
-from medebench.editors.diffusion.settings import BUILTIN
+from medebench.editors.diffusion.settings import BUILTIN, CHEST_MODEL
 from medebench.editors.diffusion.weights import INDEX, Weights
 from medebench.errors import NotReadyError, one_line
 from medebench.quiet import quiet
@@ -19,6 +19,7 @@ from medebench.weights.identity import identity_of
 
 T = TypeVar("T")
 
+_SHIPPED = {BUILTIN: "phantom_editor", CHEST_MODEL: "chest_model"}
 _SINGLE = (".safetensors", ".ckpt", ".pt", ".bin")
 #: All that a pipeline is configured by, and no weights.
 _CONFIGURATION = ("*.json", "*.txt", "*.model")
@@ -26,13 +27,13 @@ _CONFIGURATION = ("*.json", "*.txt", "*.model")
 
 def find_weights(model: str, leave_out: tuple[str, ...] = ()) -> Weights | Absent:
     """The weights called `model`, whole as far as a look tells; never from the network."""
-    if model == BUILTIN:
-        path = Path(str(resources.files("medebench.editors"))) / "phantom_editor"
+    if folder := _SHIPPED.get(model):
+        path = Path(str(resources.files("medebench.editors"))) / folder
         if not (path / INDEX).is_file():
             return Absent(
                 "the built-in model is not part of this installation; reinstall medebench"
             )
-        return Weights(path, "phantom-editor")
+        return Weights(path, model.partition(":")[2])
     getting = f"'medebench weights get {model}', or add download=true"
     lacking = f"its weights are not on this machine; get them with {getting}"
     found = _located(model, model, lacking)

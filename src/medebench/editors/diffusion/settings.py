@@ -8,8 +8,9 @@ from pydantic import Field, field_validator
 
 from medebench.settings import Settings
 
-#: Stands for the model that ships with the package, wherever that is installed.
+#: Stand for the models that ship with the package, wherever that is installed.
 BUILTIN = "builtin:phantom-editor"
+CHEST_MODEL = "builtin:chest-model"
 
 Scheduler = Literal["shipped", "euler-ancestral", "euler", "ddim", "dpm++"]
 Framing = Literal["aspect", "stretch"]

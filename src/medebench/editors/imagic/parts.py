@@ -65,10 +65,17 @@ class Parts:
         pixels = self.pipe.image_processor.preprocess(picture).to(vae.device, vae.dtype)
         with torch.no_grad():
             encoded = vae.encode(pixels)
-        likely = encoded.latent_dist.mode() if hasattr(encoded, "latent_dist") else encoded.latents
-        latents: Tensor = likely.float()
+        latents = likeliest(encoded).float()
         # As its pipeline does, InstructPix2Pix is shown them as the autoencoder gave them.
         return latents * vae.config.scaling_factor, latents if self.shown else None
+
+
+def likeliest(encoded: Any) -> Tensor:
+    """What an autoencoder made of a picture, without a draw; some give no distribution at all."""
+    made: Tensor = (
+        encoded.latent_dist.mode() if hasattr(encoded, "latent_dist") else encoded.latents
+    )
+    return made
 
 
 def parts_of(loaded: Loaded) -> Parts:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from medebench.files import write_text
 from medebench.progress import Progress, silent
+from medebench.tuning.keeping import CHECKPOINT, LOG, average, cosine_rate, keep, resume
 from medebench.tuning.phantom_editor.gaze import Gaze, concept_places
 from medebench.tuning.phantom_editor.recipe import Recipe
 from medebench.tuning.phantom_editor.wording import Wording
@@ -70,23 +70,15 @@ def learn(
     import torch.nn.functional as functional
 
     networks = torch.nn.ModuleList([unet, text_encoder])
-    averaged = {name: value.detach().clone() for name, value in networks.state_dict().items()}
     optimizer = torch.optim.AdamW(_groups(networks), lr=recipe.rate, weight_decay=1e-2)
-    checkpoint, log = folder / "checkpoint.pt", folder / "loss.json"
-    curve: list[dict[str, float]] = []
-    begin, spent = 0, 0.0
-    if checkpoint.is_file():
-        state = torch.load(checkpoint, weights_only=True)
-        networks.load_state_dict(state["networks"])
-        optimizer.load_state_dict(state["optimizer"])
-        averaged, begin, spent = state["averaged"], state["step"], state["seconds"]
-        curve = [point for point in json.loads(log.read_text("utf-8")) if point["step"] <= begin]
+    begun = resume(folder, networks, optimizer)
+    averaged, curve = begun.averaged, begun.curve
     tokens = _tokens(lessons, tokenizer)
     teacher = _Teacher(lessons, recipe)
     places = concept_places(lessons.words, tokenizer)
     networks.train()
     start, sums = time.perf_counter(), np.zeros(3)
-    for step in range(begin, recipe.steps):
+    for step in range(begun.step, recipe.steps):
         # Seeded by the step, so that a continued training is the same training.
         rng = np.random.default_rng((recipe.seed, step))
         torch.manual_seed(recipe.seed * 100_003 + step)
@@ -109,26 +101,26 @@ def learn(
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(networks.parameters(), 1.0)
+        rate = recipe.rate * cosine_rate(step, recipe.steps, recipe.warm_up)
         for group in optimizer.param_groups:
-            group["lr"] = recipe.rate * _schedule(step, recipe) * group["share"]
+            group["lr"] = rate * group["share"]
         optimizer.step()
-        _average(averaged, networks, min(recipe.average, (step + 1) / (step + 10)))
+        average(averaged, networks, min(recipe.average, (step + 1) / (step + 10)))
         with torch.no_grad():
             outside = functional.relu(2 - weight)
             parts = (loss, (error * outside).sum() / outside.sum().clamp(min=1))
             inside = (error * (1 - outside)).sum() / (1 - outside).sum().clamp(min=1)
             sums += [float(parts[0]), float(parts[1]), float(inside)]
         done = step + 1
+        seconds = begun.seconds + time.perf_counter() - start
         if done % LOG_EVERY == 0:
-            seconds = spent + time.perf_counter() - start
             mean = sums / LOG_EVERY
             sums = np.zeros(3)
             curve.append(_point(done, mean, seconds))
         if done % KEEP_EVERY == 0 or done == recipe.steps:
             # The log first: a checkpoint always finds the curve that belongs to it.
-            write_text(log, json.dumps(curve))
-            seconds = spent + time.perf_counter() - start
-            _keep(checkpoint, networks, averaged, optimizer, done, seconds)
+            write_text(folder / LOG, json.dumps(curve))
+            keep(folder / CHECKPOINT, networks, averaged, optimizer, done, seconds)
         progress(done, recipe.steps)
     networks.load_state_dict(averaged)
     networks.eval()
@@ -225,44 +217,7 @@ def _groups(networks: torch.nn.Module) -> list[dict[str, Any]]:
     ]
 
 
-def _schedule(step: int, recipe: Recipe) -> float:
-    if step < recipe.warm_up:
-        return (step + 1) / recipe.warm_up
-    return 0.5 * (1 + math.cos(math.pi * (step - recipe.warm_up) / (recipe.steps - recipe.warm_up)))
-
-
-def _average(averaged: dict[str, Any], networks: torch.nn.Module, keep: float) -> None:
-    import torch
-
-    with torch.no_grad():
-        for name, value in networks.state_dict().items():
-            if value.is_floating_point():
-                averaged[name].lerp_(value, 1 - keep)
-
-
 def _point(step: int, mean: NDArray[np.float64], seconds: float) -> dict[str, float]:
     names = ("loss", "outside", "inside")
     values = {name: round(float(one), 6) for name, one in zip(names, mean, strict=True)}
     return {"step": step, **values, "seconds": round(seconds, 1)}
-
-
-def _keep(
-    path: Path,
-    networks: torch.nn.Module,
-    averaged: dict[str, Any],
-    optimizer: torch.optim.Optimizer,
-    step: int,
-    seconds: float,
-) -> None:
-    import torch
-
-    state = {
-        "networks": networks.state_dict(),
-        "averaged": averaged,
-        "optimizer": optimizer.state_dict(),
-        "step": step,
-        "seconds": seconds,
-    }
-    partial = path.with_suffix(".part")
-    torch.save(state, partial)
-    partial.replace(path)

@@ -1,4 +1,4 @@
-"""The parts of the pipeline, as stock classes of diffusers and transformers."""
+"""U-Net and scheduler of the pipeline, as stock classes of diffusers."""
 
 from __future__ import annotations
 
@@ -8,30 +8,10 @@ from medebench.tuning.phantom_editor.recipe import Recipe
 
 if TYPE_CHECKING:
     from diffusers import DDIMScheduler, UNet2DConditionModel
-    from transformers import CLIPTextModel, CLIPTokenizer
 
 GROUPS = 16
 #: Of the network's start, see `_begin_as_copy`.
 CONSTANT, STRAIGHT = 6.0, 8.0
-
-
-def make_text_encoder(recipe: Recipe, tokenizer: CLIPTokenizer) -> CLIPTextModel:
-    from transformers import CLIPTextConfig, CLIPTextModel
-
-    return CLIPTextModel(
-        CLIPTextConfig(
-            vocab_size=len(tokenizer),
-            hidden_size=recipe.text_width,
-            intermediate_size=2 * recipe.text_width,
-            projection_dim=recipe.text_width,
-            num_hidden_layers=recipe.text_layers,
-            num_attention_heads=recipe.heads,
-            max_position_embeddings=recipe.tokens,
-            bos_token_id=tokenizer.bos_token_id,
-            eos_token_id=tokenizer.eos_token_id,
-            pad_token_id=tokenizer.pad_token_id,
-        )
-    )
 
 
 def make_unet(recipe: Recipe) -> UNet2DConditionModel:

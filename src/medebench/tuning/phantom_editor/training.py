@@ -3,47 +3,38 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from medebench.errors import InputError
-from medebench.files import whole_folder, write_text
-from medebench.progress import Progress
-from medebench.tuning.phantom_editor.curve import draw_curve
+from medebench.files import write_text
+from medebench.tuning.curve import draw_curve
+from medebench.tuning.keeping import LOG, Bar, same_recipe
+from medebench.tuning.latents import Projection, fit, make_autoencoder
 from medebench.tuning.phantom_editor.drawing import chunks, draw
-from medebench.tuning.phantom_editor.latents import Projection, fit, make_autoencoder
 from medebench.tuning.phantom_editor.learning import Lessons, learn
-from medebench.tuning.phantom_editor.network import (
-    make_scheduler,
-    make_text_encoder,
-    make_unet,
-)
+from medebench.tuning.phantom_editor.network import make_scheduler, make_unet
 from medebench.tuning.phantom_editor.recipe import Recipe
-from medebench.tuning.phantom_editor.wording import make_tokenizer, wordings
-
-#: Opens a progress bar with a title.
-Bar = Callable[[str], AbstractContextManager[Progress]]
+from medebench.tuning.phantom_editor.wording import wordings
+from medebench.tuning.reading import kept_tokenizer, make_text_encoder
+from medebench.tuning.saving import save_pipeline
 
 
 def train_phantom_editor(work: Path, out: Path, recipe: Recipe, bar: Bar) -> None:
     """Draw, fit, learn and save the pipeline to `out`; `work` keeps what lets it continue."""
     import torch
+    from diffusers import StableDiffusionInstructPix2PixPipeline
 
     work.mkdir(parents=True, exist_ok=True)
-    _same_recipe(work / "recipe.json", recipe)
+    same_recipe(work / "recipe.json", recipe)
     with bar("drawing phantoms") as progress:
         draw(work / "phantoms", recipe.phantoms, recipe.seed, progress)
     pictures = _pictures_to_fit(work, recipe)
     projection = fit(pictures, recipe)
     lessons = _lessons(work, projection, recipe)
-    tokenizer = make_tokenizer([t for one in lessons.words for t in one.texts], recipe)
+    texts = [text for one in lessons.words for text in one.texts]
+    tokenizer = kept_tokenizer(work / "tokenizer", texts, recipe)
     torch.manual_seed(recipe.seed)
     text_encoder, unet = make_text_encoder(recipe, tokenizer), make_unet(recipe)
     scheduler = make_scheduler()
@@ -60,18 +51,19 @@ def train_phantom_editor(work: Path, out: Path, recipe: Recipe, bar: Bar) -> Non
             progress,
         )
     vae = make_autoencoder(projection, pictures, recipe)
-    _save(out, vae, text_encoder, tokenizer, unet, scheduler)
-    write_text(work / "loss.json", json.dumps(curve))
+    save_pipeline(
+        StableDiffusionInstructPix2PixPipeline,
+        out,
+        vae=vae,
+        text_encoder=text_encoder,
+        tokenizer=tokenizer,
+        unet=unet,
+        scheduler=scheduler,
+    )
+    write_text(work / LOG, json.dumps(curve))
     if curve:
-        draw_curve(curve, work / "loss.png")
-
-
-def _same_recipe(path: Path, recipe: Recipe) -> None:
-    """A folder holds the work of one recipe: half of another must not end up in this model."""
-    text = json.dumps(asdict(recipe), indent=2)
-    if path.is_file() and path.read_text("utf-8") != text:
-        raise InputError(f"{path.parent}: holds the training of another recipe; choose --work")
-    write_text(path, text)
+        lines = {"inside": "inside the ROI", "outside": "outside the ROI"}
+        draw_curve(curve, work / "loss.png", lines)
 
 
 def _pictures_to_fit(work: Path, recipe: Recipe) -> NDArray[np.uint8]:
@@ -93,27 +85,3 @@ def _lessons(work: Path, projection: Projection, recipe: Recipe) -> Lessons:
         np.concatenate(roi),
         wordings(recipe.phantoms, recipe.seed),
     )
-
-
-def _save(
-    out: Path, vae: Any, text_encoder: Any, tokenizer: Any, unet: Any, scheduler: Any
-) -> None:
-    """An ordinary pipeline folder, in half precision."""
-    import torch
-    from diffusers import StableDiffusionInstructPix2PixPipeline
-
-    pipe = StableDiffusionInstructPix2PixPipeline(
-        vae=vae,
-        text_encoder=text_encoder,
-        tokenizer=tokenizer,
-        unet=unet,
-        scheduler=scheduler,
-        safety_checker=None,
-        feature_extractor=None,
-        requires_safety_checker=False,
-    )
-    pipe.to(dtype=torch.float16)
-    if out.exists():
-        shutil.rmtree(out)
-    with whole_folder(out) as folder:
-        pipe.save_pretrained(folder)

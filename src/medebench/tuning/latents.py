@@ -1,4 +1,4 @@
-"""The autoencoder, fitted and not trained: principal components of 16 x 16 pixels.
+"""The autoencoder, fitted and not trained: principal components of small squares of pixels.
 
 Trained autoencoders of this size need hours to reach what a linear projection has at once on
 phantoms. The way back is a regression from each cell and its eight neighbours.
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from medebench.tuning.phantom_editor.recipe import Recipe
+from medebench.tuning.recipe import Compressed
 
 if TYPE_CHECKING:
     from medebench.editors.patch_autoencoder import PatchAutoencoder
@@ -34,7 +34,7 @@ class Projection:
         return np.asarray((_cells(pictures, self.cell) @ self.matrix).transpose(0, 3, 1, 2))
 
 
-def fit(pictures: Pixels, recipe: Recipe) -> Projection:
+def fit(pictures: Pixels, recipe: Compressed) -> Projection:
     rows = _cells(pictures, recipe.cell).reshape(-1, 3 * recipe.cell**2)
     values, vectors = np.linalg.eigh((rows.T @ rows / len(rows)).astype(np.float64))
     vectors, deviation = vectors[:, ::-1][:, : recipe.channels], values[::-1][: recipe.channels]
@@ -47,7 +47,9 @@ def fit(pictures: Pixels, recipe: Recipe) -> Projection:
     return Projection((vectors * scale).astype(np.float32), recipe.cell, 1 / recipe.spread)
 
 
-def make_autoencoder(projection: Projection, pictures: Pixels, recipe: Recipe) -> PatchAutoencoder:
+def make_autoencoder(
+    projection: Projection, pictures: Pixels, recipe: Compressed
+) -> PatchAutoencoder:
     """The projection as a network, with the way back fitted to `pictures`."""
     import torch
 
@@ -55,7 +57,9 @@ def make_autoencoder(projection: Projection, pictures: Pixels, recipe: Recipe) -
 
     cell, channels = projection.cell, projection.matrix.shape[1]
     vae: PatchAutoencoder = PatchAutoencoder(
-        latent_channels=channels, scaling_factor=projection.scaling
+        latent_channels=channels,
+        scaling_factor=projection.scaling,
+        block_out_channels=(1,) * cell.bit_length(),
     )
     first = vae.decoder[0]
     with torch.no_grad():
@@ -71,7 +75,7 @@ def make_autoencoder(projection: Projection, pictures: Pixels, recipe: Recipe) -
     return vae
 
 
-def _way_back(projection: Projection, pictures: Pixels, recipe: Recipe) -> Floats:
+def _way_back(projection: Projection, pictures: Pixels, recipe: Compressed) -> Floats:
     """Regression of a cell's pixels on the latents of 3 x 3 cells, as if slightly disturbed."""
     size = projection.matrix.shape[1] * 9
     left, right = np.zeros((size, size)), np.zeros((size, projection.matrix.shape[0]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +12,14 @@ from numpy.typing import NDArray
 SMOOTHED = 9
 
 
-def draw_curve(curve: list[dict[str, float]], path: Path) -> None:
+def draw_curve(curve: list[dict[str, float]], path: Path, lines: Mapping[str, str]) -> None:
+    """`lines` names what of each point is drawn, and what it is called."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.4, 3.2), layout="constrained")
     axes = figure.subplots()
     steps = np.array([point["step"] for point in curve])
-    for name, label in (("inside", "inside the ROI"), ("outside", "outside the ROI")):
+    for name, label in lines.items():
         values = np.array([point[name] for point in curve])
         (line,) = axes.plot(steps, values, linewidth=0.6, alpha=0.35)
         axes.plot(steps, _smooth(values), linewidth=1.8, color=line.get_color(), label=label)

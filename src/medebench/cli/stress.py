@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from medebench.cli.common import (
+    Json,
+    RetryFailed,
+    Workers,
+    guarded,
+    print_json,
+    print_table,
+    progress_bar,
+    say,
+)
+
+if TYPE_CHECKING:
+    from medebench.stress.outcome import Quantity
+    from medebench.stress.running import Stressed
+
+DEMO = "demo"
+
+
+@guarded
+def stress(
+    plan: Annotated[
+        str,
+        typer.Argument(
+            help="A YAML file; or on phantoms: acquisition, manifestation, population, demo (all)."
+        ),
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for everything; an existing one is continued.")
+    ] = None,
+    count: Annotated[
+        int | None, typer.Option(min=4, help="Phantoms in the test set (recipes only).")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Other phantoms (recipes only).")] = None,
+    editor: Annotated[
+        str | None, typer.Option(help="Another editor than the recipe's (recipes only).")
+    ] = None,
+    workers: Workers = None,
+    retry_failed: RetryFailed = False,
+    as_json: Json = False,
+) -> None:
+    """Find out whether a predictor sees the disease, or what usually comes with it.
+
+    Pictures of the test set are edited so that only one of the two is left, and the predictor is
+    asked again. Interrupted, the same command continues. docs/stress.md starts from your own
+    table and classifier.
+
+    Examples:
+
+        medebench stress demo --out stress
+
+        medebench stress manifestation --out drains
+
+        medebench stress plan.yaml
+    """
+    from medebench.errors import InputError
+    from medebench.stress.recipes import SHIFTS
+
+    how: dict[str, Any] = {"bar": progress_bar, "workers": workers, "retry_failed": retry_failed}
+    asked = {"count": count, "seed": seed, "editor": editor}
+    given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
+    if plan == DEMO or plan in SHIFTS:
+        from medebench.stress.demonstrating import run_recipes
+
+        shifts = SHIFTS if plan == DEMO else [shift for shift in SHIFTS if shift == plan]
+        folder = (out or Path(f"stress-{plan}")).expanduser().absolute()
+        done, index = run_recipes(shifts, folder, **how, **given)
+    else:
+        from medebench.stress.plan import read_stress
+        from medebench.stress.running import run_stress
+
+        for name in given:
+            raise InputError(f"--{name}: is for the recipes on phantoms; say it in {plan}")
+        one = run_stress(read_stress(plan, out), **how)
+        done, index = [one], one.index
+    failed = sum(not edit.output for one in done for edit in one.outcome.edits)
+    if as_json:
+        print_json({"page": str(index), "failed": failed, "tests": [_json(one) for one in done]})
+    else:
+        for one in done:
+            _print(one)
+        say(f"page: {index}")
+        if failed:
+            say(f"{failed} edits failed; their reasons are on the page and in the ledger")
+    if failed:
+        raise typer.Exit(1)
+
+
+def _print(one: Stressed) -> None:
+    from rich import box
+    from rich.table import Table
+
+    outcome = one.outcome
+    table = Table(box=box.SIMPLE_HEAD, title=f"{outcome.name}: {outcome.headline}")
+    for column in ("predictor", "test set", "before", "edited", "loss", "verdict"):
+        table.add_column(column, justify="left" if column in ("predictor", "verdict") else "right")
+    for predictor in outcome.predictors:
+        cells = [
+            _cell(predictor.table[which].get(outcome.headline))
+            for which in ("original", "before", "edited", "loss")
+        ]
+        name = f"{predictor.name} (reference)" if predictor.reference else predictor.name
+        table.add_row(name, *cells, outcome.verdict.get(predictor.name, ""))
+    print_table(table)
+    thrown = len(outcome.edits) - outcome.kept
+    say(f"{outcome.name}: {outcome.kept} of {len(outcome.edits)} edits kept, {thrown} thrown away")
+    for paragraph in outcome.words:
+        say(paragraph)
+
+
+def _cell(quantity: Quantity | None) -> str:
+    if quantity is None or quantity.value is None:
+        return "-"
+    shown = f"{100 * quantity.value:.1f} %"
+    if quantity.interval is not None:
+        low, high = (100 * end for end in quantity.interval)
+        shown += f" ({low:.1f} to {high:.1f})"
+    return shown
+
+
+def _json(one: Stressed) -> dict[str, Any]:
+    import json
+
+    found: dict[str, Any] = json.loads((one.index.parent / "results.json").read_text("utf-8"))
+    return {"out": str(one.plan.out), **found}

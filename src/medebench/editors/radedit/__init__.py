@@ -1,0 +1,1 @@
+"""RadEdit: a real picture edited under two masks by a text-to-image model; see path.py first."""

@@ -1,0 +1,1 @@
+"""Stress tests: does a predictor see the disease, or what usually comes with it?"""

@@ -1,0 +1,207 @@
+"""One predictor on the pictures as they are and on their edits: every measure with its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import ParamSpec
+
+import numpy as np
+
+from medebench.metrics.base import Undefined
+from medebench.stress.intervals import Estimate, Ranked, less, mean, ranked, ranked_less, share
+from medebench.stress.measures import Floats
+from medebench.stress.outcome import EditOutcome, PredictorOutcome, Quantity, Which
+from medebench.stress.rows import Answers, Pictures, Rows, rows_of
+from medebench.stress.sample import StressSet
+
+__all__ = ["CLASSIFICATION", "SEGMENTATION", "Answers", "compare", "paired_difference"]
+
+Table = dict[Which, dict[str, Quantity]]
+P = ParamSpec("P")
+
+#: The measures of a table.
+CLASSIFICATION = ("accuracy", "accuracy_matched", "sensitivity", "specificity", "auroc")
+SEGMENTATION = ("dice", "average_hausdorff")
+
+_NOTHING = "no edit was kept"
+
+
+def compare(
+    stress: StressSet,
+    edits: Sequence[EditOutcome],
+    answers: Answers,
+    *,
+    seed: int = 0,
+    brief: bool = False,
+) -> PredictorOutcome:
+    """The tables of one predictor over the edits that were kept, and over those of each kind.
+
+    Rows of a classification: the whole test set ("original"); the pictures that were edited, as
+    they were ("before", once for each kept edit); the edits with the labels that are then true
+    ("edited"); both together ("pairs"). "loss" is original less edited, for AUROC original less
+    pairs: edits are often all of one class, which has no AUROC.
+
+    `accuracy_matched` of the originals is their accuracy with labels weighted as they are among the
+    edits. Where all edits are negative that is the specificity. A predictor that is better on one
+    class than on the other "loses" accuracy by the mere change of classes, but not this.
+
+    Rows of a segmentation: means over pictures. Its "loss" is paired, before less edited, on the
+    same pictures. A loss above 0 always is one: of a distance it is how much it grew.
+
+    `brief` leaves out AUROC, distances and kinds.
+    """
+    tabulate = _segmentation if stress.task == "segmentation" else _classification
+    kinds = sorted({edit.intended.kind for edit in edits})
+    finer: dict[str, Table] = {}
+    if len(kinds) > 1 and not brief:
+        for kind in kinds:
+            some = [edit for edit in edits if edit.intended.kind == kind]
+            finer[kind] = tabulate(rows_of(stress, some, answers), answers, seed, brief)
+    table = tabulate(rows_of(stress, edits, answers), answers, seed, brief)
+    return PredictorOutcome(answers.name, answers.reference, table, finer)
+
+
+def paired_difference(
+    stress: StressSet,
+    edits: Sequence[EditOutcome],
+    first: Answers,
+    second: Answers,
+    *,
+    seed: int = 0,
+) -> Quantity:
+    """How much more the first predictor loses than the second, on the same pictures.
+
+    Of `accuracy_matched` or of Dice (see `compare`). Above 0 the first loses more. The interval
+    knows that both saw the same pictures.
+    """
+    one, other = rows_of(stress, edits, first), rows_of(stress, edits, second)
+    if stress.task == "segmentation":
+        more = (one.before.value - one.edited.value) - (other.before.value - other.edited.value)
+        return _quantity(_mean, more, one.edited, seed)
+    return _quantity(
+        lambda: less(_matched_loss(one, first.threshold), _matched_loss(other, second.threshold))
+    )
+
+
+def _classification(rows: Rows, answers: Answers, seed: int, brief: bool) -> Table:
+    at = answers.threshold
+    original, edited = rows.original, rows.edited
+    sets: dict[Which, Pictures] = {
+        "original": original,
+        "before": rows.before,
+        "edited": edited,
+        "pairs": rows.before + edited,
+    }
+    table: Table = {
+        which: {
+            "accuracy": _quantity(_right, some, at),
+            "sensitivity": _quantity(_of_class, some, at, True),
+            "specificity": _quantity(_of_class, some, at, False),
+        }
+        for which, some in sets.items()
+    }
+    table["original"]["accuracy_matched"] = _quantity(_matched, rows, at)
+    table["edited"]["accuracy_matched"] = table["edited"]["accuracy"]
+    table["loss"] = {
+        "accuracy": _quantity(lambda: less(_right(original, at), _right(edited, at))),
+        "accuracy_matched": _quantity(_matched_loss, rows, at),
+        "sensitivity": _quantity(_class_loss, rows, at, True),
+        "specificity": _quantity(_class_loss, rows, at, False),
+    }
+    if not brief:
+        _add_auroc(table, sets, seed)
+    return table
+
+
+def _add_auroc(table: Table, sets: Mapping[Which, Pictures], seed: int) -> None:
+    found: dict[Which, Ranked] = {}
+    for which, some in sets.items():
+        try:
+            one = ranked(some.positive, some.value, some.groups, some.total, seed=seed)
+        except Undefined as why:
+            table[which]["auroc"] = Quantity(None, reason=str(why) if len(some) else _NOTHING)
+        else:
+            found[which] = one
+            table[which]["auroc"] = Quantity(one.value, one.interval, one.pictures)
+    if "original" in found and "pairs" in found:
+        first, second = found["original"], found["pairs"]
+        lost = first.value - second.value
+        table["loss"]["auroc"] = Quantity(lost, ranked_less(first, second), second.pictures)
+    else:
+        none = table["pairs" if "original" in found else "original"]["auroc"]
+        table["loss"]["auroc"] = none
+
+
+def _right(some: Pictures, threshold: float, weights: Floats | None = None) -> Estimate:
+    if not len(some):
+        raise Undefined(_NOTHING)
+    said = some.value >= threshold
+    return share(said == some.positive, some.groups, some.total, weights)
+
+
+def _of_class(some: Pictures, threshold: float, positive: bool) -> Estimate:
+    which = some.positive == positive
+    if len(some) and not which.any():
+        raise Undefined(f"no picture is {'positive' if positive else 'negative'}")
+    return _right(some[which], threshold)
+
+
+def _class_loss(rows: Rows, threshold: float, positive: bool) -> Estimate:
+    edited = _of_class(rows.edited, threshold, positive)
+    return less(_of_class(rows.original, threshold, positive), edited)
+
+
+def _matched(rows: Rows, threshold: float) -> Estimate:
+    """Accuracy of the originals, their labels weighted as they are among the edits."""
+    original, edited = rows.original.positive, rows.edited.positive
+    if not len(edited):
+        raise Undefined(_NOTHING)
+    weights = np.zeros(len(original))
+    for label in (True, False):
+        wanted = float((edited == label).mean())
+        there = original == label
+        if wanted and not there.any():
+            name = "positive" if label else "negative"
+            raise Undefined(f"edits are {name}, but no picture of the test set is")
+        weights[there] = wanted / max(1, int(there.sum()))
+    counted = weights > 0
+    return _right(rows.original[counted], threshold, weights[counted])
+
+
+def _matched_loss(rows: Rows, threshold: float) -> Estimate:
+    return less(_matched(rows, threshold), _right(rows.edited, threshold))
+
+
+def _segmentation(rows: Rows, answers: Answers, seed: int, brief: bool) -> Table:
+    before, edited = rows.before, rows.edited
+    sets: dict[Which, Pictures] = {"original": rows.original, "before": before, "edited": edited}
+    table: Table = {
+        which: {"dice": _quantity(_mean, some.value, some, seed)} for which, some in sets.items()
+    }
+    table["loss"] = {"dice": _quantity(_mean, before.value - edited.value, edited, seed)}
+    table["pairs"] = {}
+    if brief:
+        return table
+    for which, some in sets.items():
+        table[which]["average_hausdorff"] = _quantity(_mean, some.distance, some, seed)
+    grown = edited.distance - before.distance
+    table["loss"]["average_hausdorff"] = _quantity(_mean, grown, edited, seed)
+    return table
+
+
+def _mean(values: Floats, of: Pictures, seed: int) -> Estimate:
+    """The mean over the pictures that have a value."""
+    if not len(of):
+        raise Undefined(_NOTHING)
+    there = np.isfinite(values)
+    if not there.any():
+        raise Undefined("no picture has a predicted mask that is not empty")
+    return mean(values[there], of.groups[there], of.total, seed=seed)
+
+
+def _quantity(estimate: Callable[P, Estimate], *given: P.args, **options: P.kwargs) -> Quantity:
+    try:
+        one = estimate(*given, **options)
+    except Undefined as why:
+        return Quantity(None, reason=str(why))
+    return Quantity(one.value, one.interval, one.pictures)

@@ -1,0 +1,70 @@
+"""Whether a user's pictures and masks can be used, found out before any work is done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PIL import Image
+
+from medebench.cases.image import FORMATS, check_size, read_mask, read_picture
+from medebench.errors import ImageError
+
+#: Where a file of the format ends; one without it was cut off, or has something behind it.
+_ENDS = {"PNG": b"IEND", "JPEG": b"\xff\xd9"}
+_LOOKED_AT = 1024
+_ORIENTATION = 0x0112
+
+
+def size_of(path: Path) -> tuple[int, int]:
+    """(width, height) from the header alone; ImageError for what is missing, damaged, no picture.
+
+    All of a file is decoded only if it does not end as its format does.
+    """
+    try:
+        with Image.open(path, formats=FORMATS) as image:
+            size, kind = _upright_size(image), str(image.format)
+    except Exception:
+        # Slower, but it knows the words for everything that can be wrong.
+        height, width = read_picture(path).shape[:2]
+        return width, height
+    check_size(path, *size)
+    if kind in _ENDS and _ENDS[kind] not in _last_bytes(path):
+        read_picture(path)
+    return size
+
+
+def mask_problem(path: Path, size: tuple[int, int], *, may_be_empty: bool) -> str | None:
+    """What is wrong with the mask of a picture of this (width, height)."""
+    try:
+        mask = read_mask(path)
+    except ImageError as error:
+        return str(error)
+    if problem := size_problem(path, (mask.shape[1], mask.shape[0]), size):
+        return problem
+    if not may_be_empty and not (mask > 127).any():
+        return f"{path}: is empty (nothing above 127); mark where the picture may change"
+    return None
+
+
+def size_problem(path: Path, found: tuple[int, int], size: tuple[int, int]) -> str | None:
+    if found == size:
+        return None
+    return (
+        f"{path}: is {found[0]} x {found[1]}, the picture {size[0]} x {size[1]}; save masks on the"
+        " picture's grid"
+    )
+
+
+def _upright_size(image: Image.Image) -> tuple[int, int]:
+    # Asked of a PNG that has none, Pillow decodes all of it to look for EXIF at its end.
+    if "exif" not in image.info and image.format != "TIFF":
+        return image.size
+    turned = image.getexif().get(_ORIENTATION, 1) in (5, 6, 7, 8)
+    return (image.height, image.width) if turned else image.size
+
+
+def _last_bytes(path: Path) -> bytes:
+    with path.open("rb") as file:
+        file.seek(0, 2)
+        file.seek(max(file.tell() - _LOOKED_AT, 0))
+        return file.read()

@@ -1,0 +1,84 @@
+"""`write_overview`: several stress tests on one small page, which is a single file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+from medebench.errors import InputError
+from medebench.files import write_text
+from medebench.report.figures import Drawing
+from medebench.report.palette import Colour
+from medebench.stress.outcome import StressOutcome
+from medebench.stress.page.figures import colours_of, draw_outcome
+from medebench.stress.page.making import Making
+from medebench.stress.page.render import render
+from medebench.stress.page.texts import MEASURES, Measure
+from medebench.stress.page.write import static
+
+_OURS = '<meta name="generator" content="medebench'
+
+
+@dataclass(frozen=True)
+class _Test:
+    outcome: StressOutcome
+    link: str
+    lead: Measure
+    colours: dict[str, Colour]
+    drawing: Drawing | None
+
+
+def write_overview(
+    outcomes: Iterable[tuple[StressOutcome, str]],
+    out: str | Path,
+    *,
+    title: str = "Stress tests",
+) -> Path:
+    """Verdicts and headline numbers of each outcome, linked to the page at its relative path.
+
+    `out` is the HTML file to write, or a folder for its `index.html`; an existing file is
+    replaced only if it is a page of medebench.
+    """
+    path = Path(out).expanduser().absolute()
+    path = path if path.suffix == ".html" else path / "index.html"
+    given = list(outcomes)
+    if not given:
+        raise InputError("an overview needs at least one stress test")
+    _refuse_others(path)
+    tests = [_test(place, *one) for place, one in enumerate(given, 1)]
+    html = render(
+        "overview.html",
+        title=title,
+        tests=tests,
+        style="\n".join(static(name) for name in ("page.css", "stress.css")),
+        script="\n".join(static(name) for name in ("dom.js", "theme.js")),
+    )
+    try:
+        write_text(path, html)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from error
+    return path
+
+
+def _refuse_others(path: Path) -> None:
+    try:
+        if path.exists() and _OURS not in path.read_text(encoding="utf-8", errors="replace"):
+            raise InputError(f"{path}: is not a page of medebench; choose another file")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def _test(place: int, outcome: StressOutcome, link: str) -> _Test:
+    if urlsplit(link).scheme or link.startswith("/"):
+        raise InputError(f"'{link}': the link to a stress test must be a relative path")
+    # Identifiers within a figure repeat from one stress test to the next.
+    drawing = draw_outcome(outcome, Making(), only=("headline",)).get("headline")
+    if drawing is not None:
+        inline = drawing.inline
+        for mark in ('id="', 'href="#', "url(#"):
+            inline = inline.replace(f"{mark}headline-", f"{mark}headline-{place}-")
+        drawing = replace(drawing, inline=inline)
+    colours = colours_of(outcome)
+    return _Test(outcome, quote(link), MEASURES[outcome.headline], colours, drawing)

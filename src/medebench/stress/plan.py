@@ -1,0 +1,273 @@
+"""What a user writes down for a stress test of their own, read with errors that name the field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+
+from medebench.cases.case import id_problem
+from medebench.encoders.find import encoder_name, reads_texts
+from medebench.errors import InputError, MedebenchError
+from medebench.settings import split_name
+from medebench.stress.predictors import Predictor, PredictorSpec, find_predictor
+from medebench.stress.sample import StressSet, Task
+from medebench.yamlfile import parse_fields, read_text
+
+EDITOR = "radedit:microsoft/radedit"
+ENCODER = "biovil-t"
+THRESHOLD = 0.2
+
+
+def _label(value: Any) -> Any:
+    """YAML reads a bare `no` as false and 1 as a number; a table holds texts."""
+    if isinstance(value, bool):
+        raise ValueError(f"is read as {str(value).lower()}; put the label in quotes")
+    return str(value) if isinstance(value, int | float) else value
+
+
+def _labels(value: Any) -> Any:
+    return [_label(one) for one in value] if isinstance(value, list) else [_label(value)]
+
+
+Label = Annotated[str, BeforeValidator(_label)]
+Labels = Annotated[list[str], BeforeValidator(_labels)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Columns(_Part):
+    """Only where the table's columns are called otherwise; a mask may also be a folder or file."""
+
+    id: str | None = None
+    image: str | None = None
+    label: str | None = None
+    caption: str | None = None
+    prompt: str | None = None
+    mask: str | None = None
+    edit_mask: str | None = None
+    keep_mask: str | None = None
+    group: str | None = None
+    bits: str | None = None
+
+
+class Change(_Part):
+    """One thing to be done to the pictures."""
+
+    #: Labels of the pictures to edit; default: the positive class, or all (segmentation).
+    which: Labels | None = None
+    #: What they should show afterwards; default: the column.
+    prompt: str | None = None
+    #: True of them afterwards; default: the other label, where there are two.
+    label: Label | None = None
+    #: What they show before, where the table does not say.
+    caption: str | None = None
+    #: A column, a folder with <id>.png, or one file for all; "none": no such mask.
+    edit_mask: str | None = None
+    keep_mask: str | None = None
+    #: Likewise: how the picture should look, where that is known; kept beside the edit.
+    reference: str | None = None
+
+
+class Kind(Change):
+    """One of several edits; what it does not say, the plan's `edit` says."""
+
+    kind: Label
+
+
+class Edit(Change):
+    editor: str = EDITOR
+    #: Pictures to edit at most, drawn with the plan's seed.
+    limit: int | None = Field(None, ge=1)
+    kinds: list[Kind] = []
+
+
+class EditScore(_Part):
+    encoder: str = ENCODER
+    threshold: float = Field(default=THRESHOLD, ge=-1, le=1)
+
+
+class StressModel(_Part):
+    data: str
+    name: str | None = None
+    #: Paths in the table start here; default: the table's own folder.
+    root: str | None = None
+    columns: Columns = Columns()
+    task: Task
+    positive: Label | None = None
+    edit: Edit
+    edit_score: EditScore | None = EditScore()
+    predictor: PredictorSpec
+    reference: list[PredictorSpec] = []
+    seed: int = Field(0, ge=0)
+    out: str | None = None
+
+    @field_validator("edit_score", mode="before")
+    @classmethod
+    def _named(cls, value: Any) -> Any:
+        if value is None or value is False or value == "none":
+            return None
+        return {"encoder": value} if isinstance(value, str) else value
+
+    @field_validator("reference", mode="before")
+    @classmethod
+    def _several(cls, value: Any) -> Any:
+        return [] if value is None else value if isinstance(value, list) else [value]
+
+
+@dataclass(frozen=True)
+class StressPlan:
+    """A checked plan; `load` reads and checks the data as well."""
+
+    name: str
+    #: The plan's file, for messages.
+    where: str
+    #: Relative paths in the plan start here.
+    folder: Path
+    model: StressModel
+    editor: str
+    #: Empty where edits are not scored.
+    encoder: str
+    threshold: float
+    #: The one under test, then the references.
+    predictors: tuple[PredictorSpec, ...]
+    seed: int
+    out: Path
+
+    @property
+    def task(self) -> Task:
+        return self.model.task
+
+    @property
+    def positive(self) -> str:
+        return self.model.positive or ""
+
+    def load(self) -> StressSet:
+        """The pictures, what is true of them, and the edits to make; InputError for any slip."""
+        from medebench.stress.data import load_data
+
+        return load_data(self)
+
+    def find_predictors(self) -> list[Predictor]:
+        """The predictor under test, then the references; each ready to be used."""
+        found = []
+        try:
+            for spec in self.predictors:
+                found.append(find_predictor(spec, self.task, self.positive))
+                if problem := found[-1].problem():
+                    raise InputError(f"{self.where}: {problem}")
+        except BaseException:
+            for one in found:
+                one.close()
+            raise
+        return found
+
+
+def read_stress(path: str | Path, out: Path | None = None) -> StressPlan:
+    """The plan in a YAML file; data and predictors are not looked at yet."""
+    path = Path(path).expanduser()
+    where, folder = str(path), path.absolute().parent
+    text = read_text(path, "stress plan", ["acquisition", "manifestation", "population"])
+    model = _validated(where, parse_fields(where, text, "'data:', 'task:' and 'predictor:'"))
+    name = model.name or path.stem
+    if problem := id_problem(name):
+        raise InputError(f"{where}: name: {name!r} {problem}")
+    score = model.edit_score
+    plan = StressPlan(
+        name=name,
+        where=where,
+        folder=folder,
+        model=model,
+        editor=_editor(folder, model.edit.editor),
+        encoder=_encoder(where, folder, score.encoder) if score else "",
+        threshold=score.threshold if score else THRESHOLD,
+        predictors=tuple(one.seen_from(folder) for one in (model.predictor, *model.reference)),
+        seed=model.seed,
+        out=(out or folder / (model.out or f"stress-{name}")).expanduser().absolute(),
+    )
+    _check(plan)
+    return plan
+
+
+def _validated(where: str, value: Mapping[str, Any]) -> StressModel:
+    try:
+        return StressModel.model_validate(value)
+    except ValidationError as error:
+        raise InputError(f"{where}: {_first(error)}") from None
+    except MedebenchError as error:
+        raise InputError(f"{where}: predictor: {error}") from None
+
+
+def _editor(folder: Path, given: str) -> str:
+    """With the file or folder it names, if it is the user's own, as seen from the plan."""
+    name, rest = split_name(given)
+    if ".py:" in name:
+        file, _, attribute = name.rpartition(":")
+        name = f"{folder / Path(file).expanduser()}:{attribute}"
+        return f"{name}:{rest}" if rest else name
+    first, comma, more = rest.partition(",")
+    path = folder / Path(first).expanduser()
+    if first and "=" not in first and path.exists() and "," not in str(path):
+        return f"{name}:{path}{comma}{more}"
+    return given
+
+
+def _encoder(where: str, folder: Path, given: str) -> str:
+    path = folder / Path(given).expanduser()
+    spec = str(path) if path.is_dir() else given
+    try:
+        encoder_name(spec)
+    except InputError as error:
+        raise InputError(f"{where}: edit_score.encoder: {error}") from None
+    if reads_texts(spec) is False:
+        raise InputError(f"{where}: edit_score.encoder: {given} reads no texts; biovil-t does")
+    return spec
+
+
+def _check(plan: StressPlan) -> None:
+    model, where = plan.model, plan.where
+    if plan.task == "classification" and not plan.positive:
+        raise InputError(f"{where}: positive: name the class whose probability is predicted")
+    if plan.task == "segmentation" and plan.positive:
+        raise InputError(f"{where}: positive: only classification has one; leave it out")
+    kinds = [one.kind for one in model.edit.kinds]
+    for kind in kinds:
+        if problem := id_problem(kind):
+            raise InputError(f"{where}: edit.kinds: kind: {kind!r} {problem}")
+        if kinds.count(kind) > 1:
+            raise InputError(f"{where}: edit.kinds: two are called {kind!r}")
+    names = [one.called for one in plan.predictors]
+    if twice := next((one for one in names if names.count(one) > 1), None):
+        raise InputError(
+            f"{where}: reference: two predictors are called {twice!r}; give one a 'name'"
+        )
+
+
+_PARTS: dict[tuple[str, ...], type[BaseModel]] = {
+    (): StressModel,
+    ("columns",): Columns,
+    ("edit",): Edit,
+    ("edit", "kinds"): Kind,
+    ("edit_score",): EditScore,
+    ("predictor",): PredictorSpec,
+    ("reference",): PredictorSpec,
+}
+
+
+def _first(error: ValidationError) -> str:
+    first = error.errors()[0]
+    words = tuple(str(one) for one in first["loc"])
+    place = ".".join(words) or "plan"
+    if first["type"] == "extra_forbidden":
+        holder = tuple(one for one in words[:-1] if not one.isdecimal())
+        known = ", ".join(_PARTS.get(holder, StressModel).model_fields)
+        return f"{place}: no such field; there are: {known}"
+    if first["type"] == "missing":
+        return f"{place}: is missing"
+    said = first["msg"].removeprefix("Value error, ")
+    return f"{place}: {said[0].lower()}{said[1:]}"

@@ -1,0 +1,96 @@
+"""`file.py:Name`: a class with `predict`, or a function, of the user's own."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+from medebench.cases.image import Picture
+from medebench.device import release_memory
+from medebench.errors import InputError, MedebenchError, one_line
+from medebench.registry import Registry
+from medebench.stress.predictors.base import Predictor
+from medebench.stress.predictors.spec import PredictorSpec
+from medebench.stress.sample import Task
+
+PREDICTORS = Registry("predictor", "medebench.predictors", {})
+
+
+class OwnPredictor(Predictor):
+    """A class is made once, with the plan's settings; a function gets them with each call.
+
+    Where it has them, `batch` (pictures in a call) and `identity` (of its weights) are respected.
+    """
+
+    def __init__(self, spec: PredictorSpec, task: Task, positive: str = "") -> None:
+        self.spec, self.task = spec, task
+        self.name, self.threshold = spec.called, spec.threshold
+
+    @cached_property
+    def identity(self) -> str:
+        file, _, attribute = self.spec.model.rpartition(":")
+        if file and not Path(file).expanduser().is_file():
+            raise InputError(f"predictor {self.name}: {file}: no such file")
+        _ = self._predict  # which also finds out whether there is such a name at all
+        given = json.dumps(self.spec.settings, sort_keys=True, default=str)
+        origin = PREDICTORS.origin(self.spec.model)
+        return f"python {origin} {attribute} {given} {getattr(self._made, 'identity', '')}"
+
+    def problem(self) -> str | None:
+        try:
+            _ = self.identity
+        except MedebenchError as error:
+            return str(error)
+        return None
+
+    def predict(self, pictures: Sequence[Picture]) -> Any:
+        # Copies: what a predictor does to its pictures must not reach the next one.
+        return self._predict([one.copy() for one in pictures])
+
+    @cached_property
+    def _found(self) -> Any:
+        return PREDICTORS.find(self.spec.model)
+
+    @cached_property
+    def _made(self) -> Any:
+        found = self._found
+        if not inspect.isclass(found):
+            return found
+        try:
+            return found(**self.spec.settings)
+        except MedebenchError:
+            raise
+        except (Exception, SystemExit) as error:
+            why = f"{type(error).__name__}: {one_line(str(error), 300)}"
+            given = ", ".join(self.spec.settings) or "no settings"
+            raise InputError(
+                f"predictor {self.name}: cannot be made with {given} ({why}); correct"
+                f" {self.spec.model} or the plan's settings"
+            ) from error
+
+    @cached_property
+    def _predict(self) -> Callable[[list[Picture]], Any]:
+        made = self._made
+        batch = getattr(made, "batch", None)
+        if isinstance(batch, int) and batch > 0:
+            self.batch = batch
+        if callable(method := getattr(made, "predict", None)):
+            return method  # type: ignore[no-any-return]
+        if callable(made):
+            is_class = inspect.isclass(self._found)
+            return made if is_class else partial(made, **self.spec.settings)
+        raise InputError(
+            f"predictor {self.name}: {self.spec.model} is neither a class with predict(pictures)"
+            " nor a function of pictures"
+        )
+
+    def close(self) -> None:
+        made = self.__dict__.pop("_made", None)
+        self.__dict__.pop("_predict", None)
+        if callable(end := getattr(made, "close", None)):
+            end()
+        release_memory()

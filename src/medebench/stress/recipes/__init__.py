@@ -1,0 +1,8 @@
+"""The three shifts of RadEdit as stress tests on phantoms, written as a user would write theirs."""
+
+from __future__ import annotations
+
+from medebench.stress.recipes.shifts import SHIFTS, Shift
+from medebench.stress.recipes.writing import write_recipe
+
+__all__ = ["SHIFTS", "Shift", "write_recipe"]

@@ -1,0 +1,238 @@
+"""A recipe in a folder: what a user would bring to a stress test, and the plan of it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from medebench.cases.image import encode_png
+from medebench.cases.phantoms.chest import VERSION
+from medebench.device import TORCH, missing_releases
+from medebench.errors import BusyError, InputError, NotReadyError
+from medebench.files import sweep, whole_folder, write_bytes, write_json, write_text
+from medebench.progress import Progress, silent
+from medebench.stress.recipes.pupils import HOW, PUPILS, Lesson, Tick, teach, teach_apart
+from medebench.stress.recipes.shifts import ADDED, CONFOUNDED, SHIFTS, Member, Shift, member
+from medebench.stress.recipes.training import MOST, TEST, Training
+
+PLAN, STAMP, DATA, TABLE, NETWORKS = (
+    "plan.yaml",
+    "recipe.json",
+    "data",
+    "images.csv",
+    "networks.py",
+)
+#: Changes whenever the same settings give other files.
+_RECIPE = 1
+EDITOR, ENCODER = "chest-editor", "chest-phantoms"
+#: Pictures in the test sets: 120 edits of each classification, which is what it takes to show that
+#: a loss is small, and 180 of the segmentation.
+COUNTS: dict[Shift, int] = {"acquisition": 240, "manifestation": 240, "population": 60}
+
+
+def write_recipe(
+    shift: Shift,
+    folder: Path,
+    *,
+    editor: str = EDITOR,
+    count: int | None = None,
+    seed: int = 0,
+    encoder: str = ENCODER,
+    training: Training | None = None,
+    apart: bool = True,
+    progress: Progress = silent,
+) -> Path:
+    """Write pictures, masks, table, trained predictors and plan into `folder`; returns the plan.
+
+    `count` is the number of pictures in the test set; of a classification every second one is
+    edited, of the segmentation each one in three ways. A folder that holds a part of the same
+    recipe is completed; what is there is not done again. With another editor or encoder only the
+    plan is written anew. `seed` gives other patients, for test and training alike.
+    """
+    count = COUNTS.get(shift, 0) if count is None else count
+    _check(shift, count, seed)
+    if lacking := missing_releases(TORCH, "metrics"):
+        raise NotReadyError(f"the predictors of the recipe {shift}: {lacking}")
+    how = training or HOW[shift]
+    lessons = [Lesson(shift, name, seed, how) for name in PUPILS[shift][1:]]
+    tally = _Tally(progress, count + sum(one.ticks for one in lessons))
+    settings = {
+        "recipe": _RECIPE,
+        "phantoms": VERSION,
+        "shift": shift,
+        "count": count,
+        "seed": seed,
+        "training": asdict(how),
+    }
+    with _alone(folder):
+        _stamp(folder, settings)
+        if not (folder / DATA).is_dir():
+            with whole_folder(folder / DATA) as staging:
+                _write_data(shift, staging, count, TEST + seed, tally.tick)
+        else:
+            tally.skip(count)
+        _write_predictors(folder, lessons, tally, apart)
+        _write_plan(folder, shift, editor, encoder, settings)
+    return folder / PLAN
+
+
+def _check(shift: str, count: int, seed: int) -> None:
+    if shift not in SHIFTS:
+        raise InputError(f"no recipe {shift!r}; there are: {', '.join(SHIFTS)}")
+    if count < 2:
+        raise InputError(f"count={count}: a test set needs two pictures or more")
+    if not 0 <= seed < MOST:
+        raise InputError(f"seed={seed}: expected 0 to {MOST - 1}; beyond lie other patients' seeds")
+
+
+class _Tally:
+    """Progress over all that is done, also from several threads."""
+
+    def __init__(self, progress: Progress, total: int) -> None:
+        self._progress, self._total, self._done = progress, total, 0
+        self._lock = threading.Lock()
+
+    def tick(self) -> None:
+        self.skip(1)
+
+    def skip(self, number: int) -> None:
+        with self._lock:
+            self._done += number
+            self._progress(self._done, self._total)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    from filelock import FileLock, Timeout
+
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: is a file; choose another folder")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / STAMP).is_file():
+        raise InputError(f"{folder}: holds other files; choose another folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        # Beside the folder: so the folder itself holds nothing but the recipe.
+        with FileLock(folder.with_name(f".{folder.name}.lock"), timeout=0) as lock:
+            try:
+                yield
+            finally:
+                with suppress(OSError):
+                    Path(lock.lock_file).unlink()
+    except Timeout:
+        raise BusyError(f"{folder}: another medebench is writing it; wait for it") from None
+
+
+def _stamp(folder: Path, settings: dict[str, Any]) -> None:
+    """A folder holds one recipe: half of another must not end up in this test."""
+    stamp = folder / STAMP
+    if stamp.is_file():
+        try:
+            there = json.loads(stamp.read_text("utf-8"))
+            differing = [name for name in settings if there.get(name) != settings[name]]
+        except (ValueError, AttributeError):
+            raise InputError(f"{stamp}: is damaged; remove the folder") from None
+        if differing:
+            raise InputError(
+                f"{folder}: holds a recipe with another {differing[0]}; choose another folder, or"
+                " remove this one"
+            )
+        sweep(folder)
+    else:
+        write_json(stamp, settings)
+
+
+def _write_data(shift: Shift, folder: Path, count: int, seed: int, tick: Tick) -> None:
+    rows = []
+    for index in range(count):
+        rows.append(_write_member(folder, f"p{index:04d}", member(shift, seed, index)))
+        tick()
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    text = io.StringIO(newline="")
+    table = csv.DictWriter(text, names, restval="", lineterminator="\n")
+    table.writeheader()
+    table.writerows(rows)
+    write_text(folder / TABLE, text.getvalue())
+
+
+def _write_member(folder: Path, name: str, one: Member) -> dict[str, str]:
+    def file(role: str, pixels: Any) -> str:
+        grey = pixels.astype(np.uint8) * 255 if pixels.dtype == np.bool_ else pixels
+        write_bytes(folder / role / f"{name}.png", encode_png(grey))
+        return f"{role}/{name}.png"
+
+    row = {"id": name, "image": file("images", one.picture), "caption": one.caption}
+    row |= {"label": one.label} if one.label else {"mask": file("lungs", one.lungs)}
+    for edit in one.edits:
+        before = f"{edit.kind}_" if edit.kind else ""
+        row[f"{before}prompt"] = edit.prompt
+        for role, pixels in (
+            ("edit_mask", edit.edit),
+            ("keep_mask", edit.keep),
+            ("reference", edit.reference),
+        ):
+            row[f"{before}{role}"] = file(f"{before}{role}", pixels)
+    return row
+
+
+def _write_predictors(folder: Path, lessons: list[Lesson], tally: _Tally, apart: bool) -> None:
+    if not (folder / NETWORKS).is_file():
+        write_bytes(folder / NETWORKS, Path(__file__).with_name(NETWORKS).read_bytes())
+    missing = [(one, folder / _weights(one.name)) for one in lessons]
+    missing = [(one, target) for one, target in missing if not target.is_file()]
+    tally.skip(sum(one.ticks for one in lessons) - sum(one.ticks for one, _ in missing))
+    if apart:
+        teach_apart(missing, tally.tick)
+    else:
+        for one, target in missing:
+            teach(one, target, tally.tick)
+
+
+def _weights(name: str) -> str:
+    return f"{name}.safetensors"
+
+
+def _write_plan(
+    folder: Path, shift: Shift, editor: str, encoder: str, settings: dict[str, Any]
+) -> None:
+    """Once for each editor and encoder: what the user changed in it by hand stays."""
+    import yaml
+
+    now = {**settings, "editor": editor, "encoder": encoder}
+    there = json.loads((folder / STAMP).read_text("utf-8"))
+    if (folder / PLAN).is_file() and there == now:
+        return
+    text = "# A stress test on phantoms. One of your own pictures and predictor reads the same.\n"
+    plan = _plan(shift, editor, encoder)
+    text += yaml.safe_dump(plan, sort_keys=False, allow_unicode=True, width=100)
+    write_text(folder / PLAN, text)
+    write_json(folder / STAMP, now)
+
+
+def _plan(shift: Shift, editor: str, encoder: str) -> dict[str, Any]:
+    made, tested, other = PUPILS[shift]
+
+    def predictor(name: str) -> dict[str, Any]:
+        weights = {"weights": _weights(name)}
+        return {"model": f"{NETWORKS}:{made}", "name": name, "settings": weights}
+
+    plan: dict[str, Any] = {"name": shift, "data": f"{DATA}/{TABLE}"}
+    if shift == "population":
+        roles = ("prompt", "edit_mask", "keep_mask", "reference")
+        kinds = [{"kind": kind, **{r: f"{kind}_{r}" for r in roles}} for kind in ADDED]
+        plan |= {"task": "segmentation", "edit": {"editor": editor, "kinds": kinds}}
+    else:
+        ill, _, healthy = CONFOUNDED[shift]
+        plan |= {"task": "classification", "positive": ill}
+        edit = {"which": ill, "label": healthy, "reference": "reference", "editor": editor}
+        plan["edit"] = edit
+    plan["edit_score"] = {"encoder": encoder} if encoder else "none"
+    return plan | {"predictor": predictor(tested), "reference": predictor(other)}

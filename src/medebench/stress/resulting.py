@@ -1,0 +1,83 @@
+"""What became of the edits, and what must be known to repeat the test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from medebench.metrics import BatchMetric
+from medebench.runs import Run
+from medebench.runs.provenance import now, versions
+from medebench.stress.outcome import EditOutcome
+from medebench.stress.plan import StressPlan
+from medebench.stress.predictors import Predictor
+from medebench.stress.rows import Answers
+from medebench.stress.sample import Intended
+
+
+def edits_of(
+    run: Run, intended: Sequence[Intended], metric: BatchMetric | None, threshold: float
+) -> list[EditOutcome]:
+    """What became of each edit: kept, thrown away, or not there, and why."""
+    with run.ledger() as ledger:
+        outputs = ledger.outputs()
+        rows = ledger.scores() if metric is not None else ()
+        scores = {row.case_id: row for row in rows if metric and row.metric == metric.name}
+    found = []
+    for one in intended:
+        row = outputs.get((one.id, 0))
+        if row is None or row.sha256 is None:
+            reason = row.reason if row and row.reason else "not made yet"
+            found.append(EditOutcome(one, None, False, reason))
+            continue
+        name = run.output_path(one.id, 0).name
+        if metric is None:
+            found.append(EditOutcome(one, None, True, "", name))
+            continue
+        score = scores.get(one.id)
+        if score is None or score.value is None:
+            reason = score.reason if score and score.reason else "not scored yet"
+            found.append(EditOutcome(one, None, False, reason, name))
+            continue
+        kept = score.value >= threshold
+        reason = "" if kept else f"edit score {score.value:.2f} is below {threshold:g}"
+        found.append(EditOutcome(one, score.value, kept, reason, name))
+    return found
+
+
+def with_answers(edit: EditOutcome, answers: Sequence[Answers]) -> EditOutcome:
+    one = edit.intended
+    return replace(
+        edit,
+        before={a.name: a.originals.get(one.sample.id) for a in answers},
+        after={a.name: a.edits.get(one.id) for a in answers},
+    )
+
+
+def facts_of(
+    plan: StressPlan, run: Run, predictors: Sequence[Predictor], metric: BatchMetric | None
+) -> dict[str, Any]:
+    """What must be known to repeat it."""
+    return {
+        "name": plan.name,
+        "plan": plan.model.model_dump(mode="json"),
+        "seed": plan.seed,
+        "editor": run.info.editor,
+        "editor_settings": run.info.settings,
+        "edit_score": metric.name if metric else None,
+        "edit_score_variant": metric.variant if metric else None,
+        "threshold": plan.threshold,
+        "predictors": {one.name: one.identity for one in predictors},
+        "cases": run.info.cases.fingerprint,
+        "versions": versions(),
+        "written": now(),
+    }
+
+
+def told(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The facts that a reader of the page wants, as words."""
+    wanted = ("edit_score", "edit_score_variant", "threshold", "seed")
+    given = {name.replace("_", " "): facts[name] for name in wanted if facts[name] is not None}
+    predictors = {f"predictor {name}": str(one)[:40] for name, one in facts["predictors"].items()}
+    return [(name, str(value)) for name, value in (given | predictors).items()]

@@ -1,0 +1,65 @@
+"""What a stress test would have found with another threshold of the edit score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from medebench.stress.comparing import Answers, compare
+from medebench.stress.outcome import AtThreshold, EditOutcome, Quantity
+from medebench.stress.sample import StressSet
+from medebench.stress.verdict import groups_of, ruling
+
+#: Every edit that has a score: a cosine is never below.
+NONE = -1.0
+THRESHOLDS = (NONE, 0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
+
+
+def keep_at(edits: Sequence[EditOutcome], threshold: float) -> list[EditOutcome]:
+    """The same edits, kept where their score is `threshold` or more; without a score never."""
+    return [replace(edit, kept=_reaches(edit.score, threshold)) for edit in edits]
+
+
+def at_thresholds(
+    stress: StressSet,
+    edits: Sequence[EditOutcome],
+    answers: Sequence[Answers],
+    chosen: float,
+    *,
+    thresholds: Sequence[float] = THRESHOLDS,
+    seed: int = 0,
+) -> list[AtThreshold]:
+    """Headline and verdict of every predictor at each threshold, the chosen one among them.
+
+    Empty where no edit has a score. `thrown` counts edits with a score below the threshold.
+    """
+    scored = sum(edit.score is not None for edit in edits)
+    if not scored:
+        return []
+    found = []
+    for threshold in sorted({*thresholds, chosen}):
+        then = keep_at(edits, threshold)
+        kept = [edit for edit in then if edit.kept]
+        edited: dict[str, Quantity] = {}
+        words: dict[str, str] = {}
+        for one in answers:
+            edited[one.name], words[one.name] = _headline(stress, then, one, groups_of(kept), seed)
+        found.append(AtThreshold(threshold, len(kept), scored - len(kept), edited, words))
+    return found
+
+
+def _headline(
+    stress: StressSet, edits: Sequence[EditOutcome], answers: Answers, groups: int, seed: int
+) -> tuple[Quantity, str]:
+    unknown = sum(edit.kept and edit.intended.id not in answers.edits for edit in edits)
+    if unknown:
+        reason = f"no answer for {unknown} of the edits that would be kept"
+        return Quantity(None, reason=reason), "unclear"
+    table = compare(stress, edits, answers, seed=seed, brief=True).table
+    headline = "accuracy" if stress.task == "classification" else "dice"
+    return table["edited"][headline], ruling(table, stress.task, groups).word
+
+
+def _reaches(score: float | None, threshold: float) -> bool:
+    # Rounding may leave a cosine a hair below -1.
+    return score is not None and (score >= threshold or threshold <= NONE)

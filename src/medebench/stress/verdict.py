@@ -1,0 +1,120 @@
+"""What may be said of a predictor after a stress test, in one word, and why.
+
+A word other than "unclear" must be *shown*: the whole 95 % interval has to lie on one side of the
+line, not only the value. Intervals are of one predictor at a time, not corrected for their number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from medebench.stress.outcome import EditOutcome, Quantity, StressOutcome, Which
+from medebench.stress.sample import Task
+
+Word = Literal["shortcut", "fragile", "weaker", "robust", "unclear"]
+
+#: Fewer groups (patients) among the kept edits say nothing.
+LEAST_GROUPS = 20
+#: Accuracy of tossing a coin: a predictor that sees nothing is not worse than that.
+CHANCE = 0.5
+#: A classifier has learned a shortcut if it loses more than this and falls below chance.
+SHORTCUT_LOSS = 0.20
+#: A classifier is robust if it loses no more than this.
+ROBUST_LOSS = 0.10
+#: A segmenter is fragile if it loses more Dice than this...
+FRAGILE_DICE = 0.10
+#: ... and robust if it loses no more than this.
+ROBUST_DICE = 0.05
+#: Who is no better than this on the pictures as they are has little to lose.
+POOR = 0.70
+
+Tables = Mapping[Which, Mapping[str, Quantity]]
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """A word, and the reason for it in words that follow "because"."""
+
+    word: Word
+    because: str
+
+
+def ruling(table: Tables, task: Task, groups: int) -> Ruling:
+    """The word for one predictor; `groups` is how many groups the kept edits come from.
+
+    Classification, with `loss` that of `accuracy_matched` (see `comparing.compare`):
+
+    - shortcut: edited accuracy below 50 %, and a loss above 20 points, both shown
+    - robust: a loss of at most 10 points shown, by a predictor that was not poor before
+    - weaker: a loss above 0 shown, and neither of the two
+    - unclear: everything else
+
+    Segmentation, with `loss` the paired one of Dice: fragile above 0.10, robust at most 0.05.
+    """
+    measure = "accuracy_matched" if task == "classification" else "dice"
+    loss = table["loss"][measure]
+    if loss.value is None:
+        return Ruling("unclear", loss.reason)
+    if groups < LEAST_GROUPS:
+        what = "group" if groups == 1 else "groups"
+        return Ruling(
+            "unclear", f"the kept edits come from {groups} {what}, of {LEAST_GROUPS} needed"
+        )
+    if loss.interval is None:
+        return Ruling("unclear", "there are too few groups for an interval")
+    low, high = loss.interval
+    if task == "classification":
+        below = table["edited"]["accuracy"].interval
+        if below is not None and below.high < CHANCE and low > SHORTCUT_LOSS:
+            return Ruling("shortcut", "it falls below chance, and far below what it was")
+    elif low > FRAGILE_DICE:
+        return Ruling("fragile", "it loses much of the overlap")
+    margin = ROBUST_LOSS if task == "classification" else ROBUST_DICE
+    if high <= margin:
+        if poor := poorness(table, task):
+            return Ruling("unclear", f"it had little to lose: {poor}")
+        return Ruling("robust", "a larger loss is ruled out")
+    if low > 0:
+        return Ruling("weaker", "it loses something")
+    return Ruling("unclear", "its loss may be none or too much: more edits are needed to tell")
+
+
+def poorness(table: Tables, task: Task) -> str:
+    """What was poor already on the pictures as they are; empty if nothing was.
+
+    A classifier that always gives one answer may be right on most of a lopsided test set and on all
+    edits. So it must be good on both classes together, on the labels that the edits have, and on
+    the very pictures that were edited.
+    """
+    original, before = table["original"], table["before"]
+    if task == "segmentation":
+        kinds = {"Dice on the test set": original["dice"], "Dice before": before["dice"]}
+        known = {name: one.value for name, one in kinds.items() if one.value is not None}
+        text = "{:.3f}"
+    else:
+        kinds = {
+            "accuracy on the test set": original["accuracy"],
+            "accuracy on the labels of the edits": original["accuracy_matched"],
+            "accuracy on the edited pictures before": before["accuracy"],
+        }
+        known = {name: one.value for name, one in kinds.items() if one.value is not None}
+        both = original["sensitivity"].value, original["specificity"].value
+        if both[0] is not None and both[1] is not None:
+            known["mean of sensitivity and specificity"] = (both[0] + both[1]) / 2
+        text = "{:.1%}"
+    if not known:
+        return ""
+    name, worst = min(known.items(), key=lambda item: item[1])
+    return f"{name} {text.format(worst).replace('%', ' %')}" if worst < POOR else ""
+
+
+def groups_of(kept: Iterable[EditOutcome]) -> int:
+    return len({edit.intended.sample.cluster for edit in kept})
+
+
+def verdicts(outcome: StressOutcome) -> dict[str, Ruling]:
+    """The ruling on every predictor of a stress test."""
+    groups = groups_of(edit for edit in outcome.edits if edit.kept)
+    return {one.name: ruling(one.table, outcome.task, groups) for one in outcome.predictors}

@@ -1,0 +1,146 @@
+"""What the edit score on an encoder can tell apart: the figures of the chest encoder's card."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medebench.cases.phantoms.chest import ChestSpec, render
+from medebench.encoders.base import Encoder, Features
+from medebench.metrics.base import Undefined
+from medebench.metrics.semantic import direction
+from medebench.progress import Progress, silent
+from medebench.stress.outcome import Quantity
+from medebench.stress.separation import separated_at, separation
+from medebench.tuning.chest_encoder.attempts import FAILURES, THINGS, Attempt, attempts
+from medebench.tuning.chest_encoder.disturbing import disturb
+from medebench.tuning.chest_encoder.recipe import EVALUATION_SEED, RECIPE
+
+COUNT = 40
+#: Below it an edit is thrown away.
+THRESHOLD = 0.2
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class Scored:
+    attempt: Attempt
+    #: None where the encoder sees or reads no difference.
+    score: float | None
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Edits that did `thing` beside those that failed in one way; `all` stands for every one."""
+
+    thing: str
+    failure: str
+    auroc: Quantity
+    #: Shares at the threshold, of edits done that are kept and of failed ones thrown away.
+    kept: Quantity
+    thrown: Quantity
+    #: Median scores; None where no edit has one.
+    done: float | None
+    failed: float | None
+    #: Edits in which the encoder sees or reads no difference: they are no part of the others.
+    unscored: int
+
+
+def evaluate(
+    encoder: Encoder,
+    count: int = COUNT,
+    things: Sequence[str] = THINGS,
+    progress: Progress = silent,
+) -> list[Scored]:
+    """Attempts on `count` patients for each thing, all outputs disturbed as by an editor."""
+    scored: list[Scored] = []
+    for place, thing in enumerate(things):
+        for index in range(count):
+            scored += score(encoder, attempts(thing, EVALUATION_SEED, index))
+            progress(place * count + index + 1, len(things) * count)
+    return scored
+
+
+def score(encoder: Encoder, tried: Sequence[Attempt]) -> list[Scored]:
+    """The edit score of attempts on one patient."""
+    before = list(dict.fromkeys(one.before for one in tried))
+    shown = {spec: render(spec).picture for one in tried for spec in (one.before, one.output)}
+    outputs = _disturbed([shown[one.output] for one in tried], tried[0].patient)
+    rows = _encode(encoder, [*(shown[spec] for spec in before), *outputs])
+    vectors: dict[ChestSpec, Features] = dict(zip(before, rows, strict=False))
+    texts = list(dict.fromkeys(text for one in tried for text in (one.prompt, one.caption)))
+    read = dict(zip(texts, (one.features for one in encoder.read(texts)), strict=True))
+    found = []
+    for one, output in zip(tried, rows[len(before) :], strict=True):
+        try:
+            value = direction(output, vectors[one.before], read[one.prompt], read[one.caption])
+        except Undefined:
+            found.append(Scored(one, None))
+        else:
+            found.append(Scored(one, value))
+    return found
+
+
+def figures(scored: Sequence[Scored]) -> list[Figure]:
+    """For each thing and for all: every failure alone, and all of them together."""
+    things = list(dict.fromkeys(one.attempt.thing for one in scored))
+    found = []
+    for thing in (*things, ALL) if len(things) > 1 else things:
+        own = [one for one in scored if thing in (ALL, one.attempt.thing)]
+        done = [one for one in own if one.attempt.outcome == "done"]
+        for failure in (*FAILURES, ALL):
+            failed = [
+                one
+                for one in own
+                if one.attempt.outcome != "done" and failure in (ALL, one.attempt.outcome)
+            ]
+            if failed:
+                found.append(_figure(thing, failure, done, failed))
+    return found
+
+
+def _figure(thing: str, failure: str, done: Sequence[Scored], failed: Sequence[Scored]) -> Figure:
+    known = [(one, one.score) for one in (*done, *failed) if one.score is not None]
+    values = [value for _, value in known]
+    good = [one.attempt.outcome == "done" for one, _ in known]
+    groups = [str(one.attempt.patient) for one, _ in known]
+    (at,) = separated_at(values, good, groups, thresholds=[THRESHOLD])
+    return Figure(
+        thing,
+        failure,
+        separation(values, good, groups),
+        at.good_kept,
+        at.failed_thrown,
+        _median([value for value, right in zip(values, good, strict=True) if right]),
+        _median([value for value, right in zip(values, good, strict=True) if not right]),
+        len(done) + len(failed) - len(known),
+    )
+
+
+def _median(values: Sequence[float]) -> float | None:
+    return float(np.median(values)) if values else None
+
+
+def _encode(encoder: Encoder, pictures: Sequence[NDArray[np.uint8]]) -> Features:
+    prepared: list[Any] = [
+        encoder.prepare(np.repeat(picture[..., None], 3, axis=-1), 255) for picture in pictures
+    ]
+    parts = [
+        encoder.encode(prepared[start : start + encoder.batch])
+        for start in range(0, len(prepared), encoder.batch)
+    ]
+    return np.concatenate(parts)
+
+
+def _disturbed(pictures: Sequence[NDArray[np.uint8]], seed: int) -> NDArray[np.uint8]:
+    import torch
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(EVALUATION_SEED * 100_003 + seed)
+        seen = disturb(torch.from_numpy(np.stack(pictures)).float()[:, None] / 255, RECIPE)
+    rounded: NDArray[np.uint8] = (seen[:, 0] * 255).round().byte().numpy()
+    return rounded

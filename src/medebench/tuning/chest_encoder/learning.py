@@ -1,0 +1,164 @@
+"""Learning to see what a text says, and to see what changes between two pictures of a patient."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medebench.cases.phantoms.chest.spec import ChestSpec
+from medebench.files import write_text
+from medebench.progress import Progress, silent
+from medebench.tuning.chest_encoder.changing import Change
+from medebench.tuning.chest_encoder.disturbing import disturb, moved
+from medebench.tuning.chest_encoder.losses import changes, pictures_and_texts
+from medebench.tuning.chest_encoder.recipe import EncoderRecipe
+from medebench.tuning.chest_encoder.wording import claims, happened, stated, texts, true_of
+from medebench.tuning.keeping import CHECKPOINT, LOG, average, cosine_rate, keep, resume
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from transformers import CLIPTokenizer, VisionTextDualEncoderModel
+
+#: Steps between two checkpoints, and between two points of the loss curve.
+KEEP_EVERY, LOG_EVERY = 100, 25
+
+
+@dataclass(frozen=True)
+class Patients:
+    """Three pictures of each (n, 3, h, w), and what they show."""
+
+    pictures: NDArray[np.uint8]
+    specs: Sequence[tuple[ChestSpec, ChestSpec, ChestSpec]]
+
+    def __len__(self) -> int:
+        return len(self.specs)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Changes between pictures 2k and 2k + 1, and between texts 2k and 2k + 1."""
+
+    pictures: Tensor
+    texts: list[str]
+    #: Where nothing changed: pairs of places among the pictures.
+    same: Tensor
+    true: Tensor
+    forward: Tensor
+    backward: Tensor
+    apart: Tensor
+
+
+def learn(
+    patients: Patients,
+    network: VisionTextDualEncoderModel,
+    tokenizer: CLIPTokenizer,
+    recipe: EncoderRecipe,
+    folder: Path,
+    progress: Progress = silent,
+) -> list[dict[str, float]]:
+    """Train in place, continuing what is in `folder`; returns the loss curve.
+
+    The network ends with the averaged weights.
+    """
+    import torch
+
+    optimizer = torch.optim.AdamW(network.parameters(), lr=recipe.rate, weight_decay=recipe.decay)
+    begun = resume(folder, network, optimizer)
+    averaged, curve = begun.averaged, begun.curve
+    network.train()
+    start, total = time.perf_counter(), 0.0
+    for step in range(begun.step, recipe.steps):
+        # Seeded by the step, so that a continued training is the same training.
+        batch = draw_batch(patients, recipe, step)
+        loss = loss_of(network, tokenizer, batch, recipe)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+        for group in optimizer.param_groups:
+            group["lr"] = recipe.rate * cosine_rate(step, recipe.steps, recipe.warm_up)
+        optimizer.step()
+        average(averaged, network, min(recipe.average, (step + 1) / (step + 10)))
+        total += float(loss.detach())
+        done = step + 1
+        seconds = begun.seconds + time.perf_counter() - start
+        if done % LOG_EVERY == 0:
+            curve.append({"step": done, "loss": round(total / LOG_EVERY, 6), "seconds": seconds})
+            total = 0.0
+        if done % KEEP_EVERY == 0 or done == recipe.steps:
+            # The log first: a checkpoint always finds the curve that belongs to it.
+            write_text(folder / LOG, json.dumps(curve))
+            keep(folder / CHECKPOINT, network, averaged, optimizer, done, seconds)
+        progress(done, recipe.steps)
+    network.load_state_dict(averaged)
+    network.eval()
+    return curve
+
+
+def draw_batch(patients: Patients, recipe: EncoderRecipe, step: int) -> Batch:
+    """Of each patient: as drawn and with another finding; as drawn and with the other change."""
+    import torch
+
+    rng = np.random.default_rng((recipe.seed, step))
+    torch.manual_seed(recipe.seed * 100_003 + step)
+    specs: list[ChestSpec] = []
+    chosen: list[NDArray[np.uint8]] = []
+    wording: list[str] = []
+    pairs: list[Change] = []
+    for index in rng.integers(len(patients), size=recipe.batch):
+        for other in (1, 2):
+            # Additions and removals equally often, whatever the population has.
+            two = (0, other) if rng.random() < 0.5 else (other, 0)
+            chosen += [patients.pictures[index, place] for place in two]
+            change = Change(*(patients.specs[index][place] for place in two))
+            specs += [change.before, change.after]
+            pairs.append(change)
+            wording += texts(change, rng)
+    shown = torch.from_numpy(np.stack(chosen)).float()[:, None] / 255
+    right, down = (int(far) for far in rng.integers(-recipe.shift, recipe.shift + 1, size=2))
+    claimed, known = [claims(text) for text in wording], [true_of(spec) for spec in specs]
+    told = [stated(*wording[place : place + 2]) for place in range(0, len(wording), 2)]
+    facts = [happened(change) for change in pairs]
+    return Batch(
+        disturb(moved(shown, right, down), recipe),
+        wording,
+        torch.tensor(_drawn_twice(specs)),
+        torch.tensor([[one <= all_true for one in claimed] for all_true in known]),
+        torch.tensor([[text <= one for text in told] for one in facts]),
+        torch.tensor([[text <= -one for text in told] for one in facts]),
+        torch.tensor([[not text.touches(one) for text in told] for one in facts]),
+    )
+
+
+def _drawn_twice(specs: Sequence[ChestSpec]) -> list[tuple[int, int]]:
+    """The two places, among four, where the patient is as drawn."""
+    places = []
+    for start in range(0, len(specs), 4):
+        first, second = specs[start : start + 2], specs[start + 2 : start + 4]
+        one, other = next((i, j) for i in (0, 1) for j in (0, 1) if first[i] == second[j])
+        places.append((start + one, start + 2 + other))
+    return places
+
+
+def loss_of(network: Any, tokenizer: Any, batch: Batch, recipe: EncoderRecipe) -> Tensor:
+    from torch.nn.functional import normalize
+
+    read = tokenizer(batch.texts, padding=True, truncation=True, return_tensors="pt")
+    pixels = (2 * batch.pictures - 1).expand(-1, 3, -1, -1)
+    seen = normalize(network.get_image_features(pixel_values=pixels).pooler_output, dim=-1)
+    meant = normalize(network.get_text_features(**read).pooler_output, dim=-1)
+    return pictures_and_texts(seen, meant, batch.true, recipe.sharpness) + changes(
+        seen[1::2] - seen[::2],
+        meant[1::2] - meant[::2],
+        seen[batch.same[:, 1]] - seen[batch.same[:, 0]],
+        batch.forward,
+        batch.backward,
+        batch.apart,
+        recipe,
+    )

@@ -1,0 +1,103 @@
+"""Learning what chests look like and what they are called: U-Net and text encoder together."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medebench.cases.phantoms.chest.captions import any_caption
+from medebench.cases.phantoms.chest.spec import ChestSpec
+from medebench.files import write_text
+from medebench.progress import Progress, silent
+from medebench.tuning.chest_model.recipe import ChestRecipe
+from medebench.tuning.keeping import CHECKPOINT, LOG, average, cosine_rate, keep, resume
+
+if TYPE_CHECKING:
+    from diffusers import DDIMScheduler, UNet2DConditionModel
+    from transformers import CLIPTextModel, CLIPTokenizer
+
+#: Steps between two checkpoints, and between two points of the loss curve.
+KEEP_EVERY, LOG_EVERY = 250, 25
+
+
+@dataclass(frozen=True)
+class Chests:
+    """Scaled latents (n, channels, h, w), the share of each cell that shows something, patients."""
+
+    latents: NDArray[np.float16]
+    things: NDArray[np.float16]
+    patients: Sequence[ChestSpec]
+
+    def __len__(self) -> int:
+        return len(self.patients)
+
+
+def learn(
+    chests: Chests,
+    unet: UNet2DConditionModel,
+    text_encoder: CLIPTextModel,
+    tokenizer: CLIPTokenizer,
+    scheduler: DDIMScheduler,
+    recipe: ChestRecipe,
+    folder: Path,
+    progress: Progress = silent,
+) -> list[dict[str, float]]:
+    """Train in place, continuing what is in `folder`; returns the loss curve.
+
+    The networks end with the averaged weights.
+    """
+    import torch
+
+    networks = torch.nn.ModuleList([unet, text_encoder])
+    optimizer = torch.optim.AdamW(networks.parameters(), lr=recipe.rate, weight_decay=1e-2)
+    begun = resume(folder, networks, optimizer)
+    averaged, curve = begun.averaged, begun.curve
+    networks.train()
+    start, total = time.perf_counter(), 0.0
+    for step in range(begun.step, recipe.steps):
+        # Seeded by the step, so that a continued training is the same training.
+        rng = np.random.default_rng((recipe.seed, step))
+        torch.manual_seed(recipe.seed * 100_003 + step)
+        chosen = rng.integers(len(chests), size=recipe.batch)
+        clean = torch.from_numpy(chests.latents[chosen].astype(np.float32))
+        weight = 1 + recipe.inside * torch.from_numpy(chests.things[chosen].astype(np.float32))
+        texts = [
+            "" if rng.random() < recipe.no_text else any_caption(chests.patients[index], rng)
+            for index in chosen
+        ]
+        read = tokenizer(texts, padding="max_length", truncation=True, return_tensors="pt")
+        times = torch.from_numpy(rng.integers(1000, size=recipe.batch))
+        noise = torch.randn_like(clean)
+        noisy = scheduler.add_noise(clean, noise, times)
+        wanted = scheduler.get_velocity(clean, noise, times)
+        guess = unet(noisy, times, text_encoder(read.input_ids)[0]).sample
+        error = (guess - wanted).square().mean(1)
+        loss = (error * weight).sum() / weight.sum()
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(networks.parameters(), 1.0)
+        for group in optimizer.param_groups:
+            group["lr"] = recipe.rate * cosine_rate(step, recipe.steps, recipe.warm_up)
+        optimizer.step()
+        average(averaged, networks, min(recipe.average, (step + 1) / (step + 10)))
+        total += float(loss.detach())
+        done = step + 1
+        seconds = begun.seconds + time.perf_counter() - start
+        if done % LOG_EVERY == 0:
+            curve.append({"step": done, "loss": round(total / LOG_EVERY, 6), "seconds": seconds})
+            total = 0.0
+        if done % KEEP_EVERY == 0 or done == recipe.steps:
+            # The log first: a checkpoint always finds the curve that belongs to it.
+            write_text(folder / LOG, json.dumps(curve))
+            keep(folder / CHECKPOINT, networks, averaged, optimizer, done, seconds)
+        progress(done, recipe.steps)
+    networks.load_state_dict(averaged)
+    networks.eval()
+    return curve
