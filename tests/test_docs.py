@@ -62,6 +62,11 @@ def test_the_plans_in_the_docs_are_valid(tmp_path):
     assert (found, stress) == (4, 3)
 
 
+def test_nothing_is_left_to_be_filled_in():
+    for page in PAGES:
+        assert "@@" not in page.read_text("utf-8"), page.name
+
+
 def test_python_in_the_docs_is_python():
     for page in PAGES:
         for code in re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL):

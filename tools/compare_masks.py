@@ -11,8 +11,8 @@ does), all by the same code, at several weights of guidance. Of each edit is mea
     elsewhere  mean change outside the edit mask, likewise
 
 A method may remove more at the same weight, so all are compared at equal removal: each one's curve
-over the weights is read where it removes as much as all of them can. Intervals: bootstrap
-over patients, the level and the curves found anew in each resample.
+over the weights is read where it first removes 0.8 of the change, or as much as all of them can.
+Intervals: bootstrap over patients, the level and the curves found anew in each resample.
 """
 
 from __future__ import annotations
@@ -41,9 +41,11 @@ METHODS = {
     "one mask": "edit",
     "no mask": "none",
 }
-WEIGHTS = (0.75, 1.0, 1.5, 2.0, 3.0)
+WEIGHTS = (0.25, 0.5, 1.0, 1.5, 2.5)
 MEASURES = ("removed", "drain", "elsewhere")
 RESAMPLES = 2000
+#: The removal at which methods are compared, if all reach it.
+LEVEL = 0.8
 
 
 def main() -> None:
@@ -118,13 +120,21 @@ def _print_equal(table: Floats) -> None:
 def _at_equal(table: Floats) -> tuple[float, Floats]:
     """The removal that every method reaches, and the other measures there, by interpolation."""
     means = table.mean(axis=-1)
-    rising = np.maximum.accumulate(means[:, :, 0], axis=1)
-    level = float(min(0.8, rising[:, -1].min()))
-    read = [
-        [np.interp(level, rising[row], means[row, :, k]) for k in (1, 2)]
-        for row in range(len(METHODS))
-    ]
-    return level, np.array(read)
+    removed = means[:, :, 0]
+    level = float(min(LEVEL, removed.max(axis=1).min()))
+    if level < (least := removed[:, 0].max()):
+        sys.exit(f"at the smallest weight one removes {least:.2f} already; give smaller --weights")
+    return level, np.array([[_read(level, row, k) for k in (1, 2)] for row in means])
+
+
+def _read(level: float, curve: Floats, measure: int) -> float:
+    """A measure where the removal first reaches `level` along the weights."""
+    after = int(np.argmax(curve[:, 0] >= level))
+    if after == 0:
+        return float(curve[0, measure])
+    (low, high), share = curve[after - 1 : after + 1, [0, measure]], 0.0
+    share = (level - low[0]) / (high[0] - low[0])
+    return float(low[1] + share * (high[1] - low[1]))
 
 
 def _write(table: Floats, weights: list[float], path: Path) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from PIL import Image
+from PIL import Image, ImageFilter
 
 from medebench.errors import InputError
 from medebench.stress.looking import size_of
@@ -195,6 +195,45 @@ def empty_mask(folder: Path, _: Rows) -> None:
     box(folder / "edit" / "p2.png", filled=False)
 
 
+def empty_organ(folder: Path, _: Rows) -> None:
+    box(folder / "lungs" / "p3.png", filled=False)
+
+
+def damaged_organ(folder: Path, _: Rows) -> None:
+    path = folder / "lungs" / "p3.png"
+    data = bytearray(path.read_bytes())
+    # In the middle of the pixels: header and end are as they should be.
+    start = data.index(b"IDAT") + 6
+    data[start : start + 8] = b"\xff" * 8
+    path.write_bytes(data)
+
+
+def photograph(role: str) -> Callable[[Path, Rows], None]:
+    def change(folder: Path, _: Rows) -> None:
+        ramp = np.linspace(0, 255, 48 * 64).reshape(48, 64).astype(np.uint8)
+        Image.fromarray(ramp).save(folder / role / "p2.png")
+
+    return change
+
+
+def references(folder: Path, size: tuple[int, int] = (48, 64)) -> None:
+    (folder / "after").mkdir()
+    for number in range(1, 7):
+        height, width = size if number == 2 else (48, 64)
+        Image.fromarray(draw(number)[:height, :width]).save(folder / "after" / f"p{number}.png")
+
+
+def small_reference(folder: Path, _: Rows) -> None:
+    references(folder, (24, 64))
+
+
+def damaged_reference(folder: Path, _: Rows) -> None:
+    references(folder)
+    path = folder / "after" / "p2.png"
+    path.write_bytes(path.read_bytes()[:-300])
+
+
+_AFTER: dict[str, Any] = {"edit": {"prompt": "x", "label": "normal", "reference": "after"}}
 _SEG: dict[str, Any] = {"task": "segmentation", "edit": {"prompt": "oedema"}}
 WRONG: list[tuple[Callable[[Path, Rows], None], dict[str, Any], str]] = [
     (put("edit_mask", ""), {}, "images.csv: row 2 (id p2): edit_mask: has no mask; mark where"),
@@ -214,7 +253,34 @@ WRONG: list[tuple[Callable[[Path, Rows], None], dict[str, Any], str]] = [
         "row 2 (id p2): edit_mask: {folder}/edit/p2.png: is 32 x 24, the picture 64 x",
     ),
     (empty_mask, {}, "row 2 (id p2): edit_mask: {folder}/edit/p2.png: is empty"),
-    (small_organ, _SEG, "row 3 (id p3): {folder}/lungs/p3.png: is 65 x 48, the picture 64 x 48"),
+    (small_organ, _SEG, "row 3 (id p3): mask: {folder}/lungs/p3.png: is 65 x 48, the picture 64 x"),
+    (
+        empty_organ,
+        _SEG,
+        "row 3 (id p3): mask: {folder}/lungs/p3.png: the organ's mask is empty (nothing above 127)",
+    ),
+    (damaged_organ, _SEG, "row 3 (id p3): mask: {folder}/lungs/p3.png: damaged or truncated"),
+    (
+        photograph("edit"),
+        {},
+        "row 2 (id p2): edit_mask: {folder}/edit/p2.png: looks like a photograph, not a mask (84%",
+    ),
+    (photograph("keep"), {}, "row 2 (id p2): keep_mask: {folder}/keep/p2.png: looks like a photog"),
+    (
+        small_reference,
+        _AFTER,
+        "row 2 (id p2): reference: {folder}/after/p2.png: is 64 x 24, not 64 x 48 as the picture",
+    ),
+    (
+        damaged_reference,
+        _AFTER,
+        "row 2 (id p2): reference: {folder}/after/p2.png: damaged or truncated image",
+    ),
+    (
+        lambda *_: None,
+        {"edit": {"prompt_column": "wanted", "label": "normal"}},
+        "edit.prompt_column: no column 'wanted' in {folder}/images.csv; there are: bits, caption",
+    ),
     (put("mask", ""), _SEG, "row 2 (id p2): mask: has no mask; every picture needs the organ's"),
     (without("mask"), _SEG, "columns.mask: segmentation needs the organ's mask of every picture"),
     (without("label"), {}, "images.csv: no column 'label'; there are: bits, caption, edit_mask"),
@@ -290,7 +356,93 @@ def test_an_empty_table_and_edits_without_masks(tmp_path):
         read_stress(plan).load()
     bare = [{key: row[key] for key in ("image", "label", "caption")} for row in rows]
     write_table(tmp_path, bare)
+    plan = with_editor(tmp_path, "radedit:microsoft/radedit,masks=none")
     assert {(one.edit, one.keep) for one in read_stress(plan).load().intended} == {(None, None)}
+
+
+def with_editor(folder: Path, editor: str, **more: Any) -> Path:
+    edit = {"prompt": "no pneumothorax", "label": "normal", "editor": editor, **more}
+    return write_plan(folder, edit=edit)
+
+
+@pytest.mark.parametrize("editor", ["radedit:microsoft/radedit", "chest-editor:masks=complement"])
+def test_an_editor_under_masks_needs_one(folder, editor):
+    told = (
+        r"drains\.yaml: edit\.edit_mask: there is none; name one, or say masks=none in"
+        r" edit\.editor, so that the prompt acts everywhere"
+    )
+    with pytest.raises(InputError, match=told):
+        read_stress(with_editor(folder, editor, edit_mask="none")).load()
+    kinds = [{"kind": "a"}, {"kind": "b", "edit_mask": "none"}]
+    with pytest.raises(InputError, match="edit_mask: there is none for b; name one"):
+        read_stress(with_editor(folder, editor, kinds=kinds)).load()
+    assert all(one.edit for one in read_stress(with_editor(folder, editor)).load().intended)
+
+
+@pytest.mark.parametrize(
+    "editor",
+    [
+        "radedit:microsoft/radedit,masks=none",
+        "chest-editor:masks=none",
+        "chest-editor:edit_masks=edit",
+        "chest-editor:segmenter=mine.py:Segmenter",
+        "identity",
+    ],
+)
+def test_editors_that_find_masks_elsewhere_or_need_none(folder, editor):
+    stress = read_stress(with_editor(folder, editor, edit_mask="none")).load()
+    assert [one.edit for one in stress.intended] == [None] * 4
+
+
+def test_an_editor_of_ones_own_is_not_made_to_find_out(folder):
+    (folder / "own.py").write_text(
+        "class Editor:\n"
+        "    def __init__(self, settings):\n        raise RuntimeError('made')\n"
+        "    def edit(self, request):\n        return None\n"
+    )
+    stress = read_stress(with_editor(folder, "own.py:Editor", edit_mask="none")).load()
+    assert len(stress.intended) == 4
+
+
+def test_a_prompt_is_a_text_and_a_column_is_named_as_one(tmp_path):
+    rows = [{**row, "Edema": "1.0", "wanted": f"text {row['id']}"} for row in write_data(tmp_path)]
+    write_table(tmp_path, rows)
+
+    def prompts(**said: Any) -> list[str]:
+        stress = load(tmp_path, edit={"label": "normal", **said})
+        return [one.prompt for one in stress.intended]
+
+    assert prompts(prompt="Edema") == ["Edema"] * 4
+    own = ["text p1", "text p2", "text p4", "text p5"]
+    assert prompts(prompt_column="wanted") == own
+    # A kind says it in its own way, whatever is said of all.
+    kinds = [{"kind": "a", "prompt_column": "wanted"}, {"kind": "b"}]
+    assert prompts(prompt="x", kinds=kinds) == own + ["x"] * 4
+    kinds = [{"kind": "a", "prompt": "y"}, {"kind": "b"}]
+    assert prompts(prompt_column="wanted", kinds=kinds) == ["y"] * 4 + own
+    rows[1]["wanted"] = ""
+    write_table(tmp_path, rows)
+    with pytest.raises(InputError, match=r"row 2 \(id p2\): no prompt; fill the column wanted"):
+        prompts(prompt_column="wanted")
+
+
+def test_masks_with_soft_edges_or_flat_greys_are_masks(folder):
+    soft = Image.open(folder / "edit" / "p1.png").filter(ImageFilter.GaussianBlur(2))
+    soft.save(folder / "edit" / "p1.png")
+    labels = np.full((48, 64), 64, np.uint8)
+    labels[5:40, 5:60] = 128
+    Image.fromarray(labels).save(folder / "edit" / "p2.png")
+    noisy = Image.open(folder / "edit" / "p4.png")
+    noisy.save(folder / "edit" / "p4.jpg", quality=30)
+    (folder / "edit" / "p4.png").write_bytes((folder / "edit" / "p4.jpg").read_bytes())
+    assert len(load(folder).intended) == 4
+
+
+def test_a_reference_is_kept_with_its_edit(folder):
+    references(folder)
+    stress = load(folder, **_AFTER)
+    wanted = [folder / "after" / f"p{number}.png" for number in (1, 2, 4, 5)]
+    assert [one.reference for one in stress.intended] == wanted
 
 
 def test_without_an_edit_score_no_caption_is_needed(folder):

@@ -84,18 +84,56 @@ def test_an_editor_of_the_user_s_own_is_seen_from_the_plan(folder):
     assert editor("radedit:owner/model,steps=5") == "radedit:owner/model,steps=5"
     assert editor("blur:sigma=4") == "blur:sigma=4"
     assert editor("own.py:Editor:size=3") == f"{folder}/own.py:Editor:size=3"
+    # Settings that name the user's own files, wherever they stand.
+    (folder / "seg.py").write_text("")
+    assert (
+        editor("radedit:model=models/mine,steps=5,segmenter=seg.py:Lungs,edit_masks=edit")
+        == f"radedit:model={folder}/models/mine,steps=5,segmenter={folder}/seg.py:Lungs"
+        f",edit_masks={folder}/edit"
+    )
+    assert (
+        editor("radedit:models/mine, keep_masks=keep/")
+        == f"radedit:{folder}/models/mine, keep_masks={folder}/keep"
+    )
+    assert editor("radedit:model=owner/model,base=edit") == "radedit:model=owner/model,base=edit"
+    assert editor("own.py:Editor:model=models/mine") == (
+        f"{folder}/own.py:Editor:model={folder}/models/mine"
+    )
+    assert editor("chest-editor") == "chest-editor"
 
 
 WRONG = [
     ({"task": "clasification"}, "task: input should be 'classification' or 'segmentation'"),
     ({"data": None}, "data: is missing"),
-    ({"edit": {"promt": "x"}}, "edit.promt: no such field; there are: which, prompt, label"),
+    (
+        {"edit": {"promt": "x"}},
+        "edit.promt: no such field; there are: which, prompt, prompt_column",
+    ),
     ({"colums": {}}, "colums: no such field; there are: data, name, root, columns"),
     ({"columns": {"images": "x"}}, "columns.images: no such field; there are: id, image"),
     ({"positive": None}, "positive: name the class whose probability is predicted"),
     ({"positive": True}, "positive: is read as true; put the label in quotes"),
     ({"edit": {"prompt": "x", "limit": 0}}, "edit.limit: input should be greater than or equal"),
     ({"edit": {"kinds": [{"prompt": "x"}]}}, "edit.kinds.0.kind: is missing"),
+    ({"edit": {"prompt": "x", "which": []}}, "edit.which: is empty; name labels, or leave it"),
+    ({"edit": {"prompt": "x", "edit_mask": ""}}, "edit.edit_mask: is empty; name a column, a"),
+    ({"edit": {"prompt": "x", "keep_mask": " "}}, "edit.keep_mask: is empty; name a column, a"),
+    ({"edit": {"prompt": "x", "reference": ""}}, "edit.reference: is empty; name a column, a"),
+    ({"columns": {"mask": ""}}, "columns.mask: is empty; name a column, a folder or a file"),
+    ({"edit": {"prompt": "x", "prompt_column": "y"}}, "edit: prompt and prompt_column: give one"),
+    (
+        {"edit": {"kinds": [{"kind": "a", "prompt": "x", "prompt_column": "y"}]}},
+        "edit.kinds.0: prompt and prompt_column: give one of both",
+    ),
+    ({"edit": {"kinds": ["oedema"]}}, "edit.kinds.0: expected fields such as 'kind:' and 'which:'"),
+    ({"edit": "x"}, "edit: expected fields such as 'which:' and 'prompt:'"),
+    ({"columns": "file"}, "columns: expected fields such as 'id:' and 'image:'"),
+    ({"edit_score": [1]}, "edit_score: expected fields such as 'encoder:' and 'threshold:'"),
+    ({"reference": 5}, "reference.0: expected fields such as 'model:' and 'command:'"),
+    (
+        {"predictor": {"model": "a.onnx", "settings": 3}},
+        "predictor.settings: expected fields such as 'name:'",
+    ),
     ({"edit": {"kinds": [{"kind": "a/b"}]}}, "kind: 'a/b' holds '/'"),
     ({"edit": {"kinds": [{"kind": "a"}, {"kind": "a"}]}}, "edit.kinds: two are called 'a'"),
     ({"edit_score": {"encoder": "biovil"}}, "edit_score.encoder: no encoder 'biovil'; did you"),

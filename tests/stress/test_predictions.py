@@ -117,8 +117,99 @@ def test_a_picture_that_cannot_be_opened_is_named(tmp_path):
     def broken() -> Any:
         raise ImageError("x.png: no such file")
 
-    with pytest.raises(ImageError, match=r"x\.png"):
-        predict_all(Counting(), [*shown(2), ("x", broken)], PredictionStore())
+    def gone() -> Any:
+        raise PermissionError(13, "Permission denied")
+
+    with pytest.raises(ImageError, match=r"^picture p7: x\.png: no such file$"):
+        predict_all(Counting(), [*shown(2), ("p7", broken)], PredictionStore())
+    with pytest.raises(ImageError, match=r"^picture p8: .*Permission denied$"):
+        predict_all(Counting(), [*shown(2), ("p8", gone)], PredictionStore())
+
+
+class Retrained(Counting):
+    """Of the same identity, whatever its weights; `blind`: equal on pictures with these means."""
+
+    trusted = False
+
+    def __init__(self, weight: float, blind: tuple[int, ...] = (), **more: Any) -> None:
+        super().__init__(**more)
+        self.weight = weight
+        self.blind = {float(draw(i).mean()) for i in blind}
+
+    def predict(self, pictures: Any) -> Any:
+        self.shown.append(len(pictures))
+        levels = [0.0 if one.mean() in self.blind else self.weight for one in pictures]
+        if self.task == "segmentation":
+            pairs = zip(pictures, levels, strict=True)
+            return [one[..., 0] > 255 * (1 - level) for one, level in pairs]
+        pairs = zip(pictures, levels, strict=True)
+        return [float(one.mean()) / 255 * level for one, level in pairs]
+
+    def on(self, i: int) -> Any:
+        return self.predict([draw(i)])[0]
+
+
+def test_an_unchanged_predictor_is_asked_for_one_picture_only(tmp_path):
+    path = tmp_path / "p.sqlite"
+    with PredictionStore(path) as store:
+        before = dict(predict_all(Retrained(0.5), shown(6), store))
+    with PredictionStore(path) as store:
+        again = Retrained(0.5 + 1e-7)
+        assert dict(predict_all(again, shown(6), store)) == before
+        assert again.shown == [1]
+        assert dict(predict_all(again, shown(6), store)) == before
+        assert again.shown == [1], "what was believed once is not tried again"
+
+
+@pytest.mark.parametrize("task", ["classification", "segmentation"])
+def test_other_weights_of_the_same_name_are_noticed(tmp_path, task):
+    path = tmp_path / "p.sqlite"
+    with PredictionStore(path) as store:
+        predict_all(Retrained(0.5, task=task), shown(6), store)
+        predict_all(Retrained(0.5, task=task), shown(4, 10), store)
+    with PredictionStore(path) as store:
+        new = Retrained(0.6, task=task)
+        # The new one comes first: it is not in the store, and yet the others are not believed.
+        found = predict_all(new, [*shown(1, 30), *shown(6)], store)
+        edits = predict_all(new, shown(4, 10), store)
+        assert sum(new.shown) == 1 + 11, "each once, and one to compare"
+        for view in (found, edits):
+            for name, value in view.items():
+                assert np.array_equal(value, new.on(int(name[1:]))), name
+        for i in range(6):
+            assert not np.array_equal(found[f"p{i}"], Retrained(0.5, task=task).on(i))
+
+
+def test_what_was_believed_is_asked_again_when_a_later_call_shows_the_change(tmp_path):
+    path = tmp_path / "p.sqlite"
+    old, new = Retrained(0.5, blind=(0,)), Retrained(0.6, blind=(0,))
+    with PredictionStore(path) as store:
+        predict_all(old, shown(5), store)
+        predict_all(old, shown(5, 10), store)
+    with PredictionStore(path) as store:
+        samples = predict_all(new, shown(5), store)
+        assert samples["p1"] == old.on(1), "the first says the same with either weights"
+        edits = predict_all(new, shown(5, 10), store)
+        for view in (samples, edits):
+            assert dict(view) == {name: new.on(int(name[1:])) for name in view}
+
+
+def test_an_interrupted_change_leaves_nothing_old(tmp_path):
+    path = tmp_path / "p.sqlite"
+    with PredictionStore(path) as store:
+        predict_all(Retrained(0.5), shown(8), store)
+
+    def killed() -> Any:
+        yield from shown(5)
+        raise KeyboardInterrupt
+
+    with PredictionStore(path) as store, pytest.raises(KeyboardInterrupt):
+        predict_all(Retrained(0.6), killed(), store)
+    with PredictionStore(path) as store:
+        new = Retrained(0.6)
+        found = predict_all(new, shown(8), store)
+        assert sum(new.shown) == 1 + 4, "one to compare, and those not yet predicted anew"
+        assert dict(found) == {name: new.on(int(name[1:])) for name in found}
 
 
 def test_two_pictures_of_one_name():

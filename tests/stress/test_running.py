@@ -103,7 +103,8 @@ def test_again_nothing_is_done_twice(folder):
     # The first picture is asked once more, to see whether the predictor works at all.
     assert len(counting.read_text()) == 1 + 6 + 4
     run(folder, predictor=counted)
-    assert len(counting.read_text()) == 1 + 6 + 4 + 1
+    # And once for the test set and once for the edits: does it answer as before?
+    assert len(counting.read_text()) == 1 + 6 + 4 + 3
     assert {path.name: path.stat().st_mtime_ns for path in second.run.edits.iterdir()} == made
 
 
@@ -185,6 +186,54 @@ def test_other_edits_do_not_go_into_the_same_folder(folder):
     (strange / "thesis.txt").write_text("mine")
     with pytest.raises(InputError, match="holds other files"):
         run(folder, out="strange")
+
+
+def test_a_picture_or_mask_that_changed_is_not_compared_with_its_old_edit(folder):
+    run(folder)
+    Image.fromarray(np.full((48, 64, 3), 7, np.uint8)).save(folder / "img" / "p1.png")
+    with pytest.raises(InputError, match=r"p1.png: is no longer what was edited"):
+        run(folder)
+    write_data(folder)
+    mask = np.full((48, 64), 255, np.uint8)
+    Image.fromarray(mask).save(folder / "edit" / "p2.png")
+    with pytest.raises(InputError, match=r"p2.png: is no longer what was edited"):
+        run(folder)
+
+
+def test_another_editor_is_refused_before_predictors_are_asked(folder):
+    run(folder)
+    says(folder, (folder / "mine.py").read_text() + "\n# another identity, nothing stored\n")
+    before = (folder / "stress-drains" / "predictions.sqlite").stat().st_size
+    with pytest.raises(InputError, match="another settings"):
+        run(folder, edit={**EDIT, "editor": "blur:sigma=3"})
+    assert (folder / "stress-drains" / "predictions.sqlite").stat().st_size == before
+
+
+def test_a_predictor_sees_pictures_and_edits_in_the_same_depth(folder):
+    """Most editors return 8 bits; a predictor of its own would take that for darkness."""
+    rows = write_data(folder)
+    for row in rows:
+        grey = np.asarray(Image.open(folder / row["image"]).convert("L")).astype(np.uint16)
+        Image.fromarray(grey * 16).save(folder / row["image"])
+        row["bits"] = "12"
+    write_table(folder, rows)
+    says(
+        folder,
+        "class Classifier:\n    def predict(self, pictures):\n"
+        "        assert all(one.dtype == 'uint16' for one in pictures)\n"
+        "        return [float(one.mean()) / 4095 for one in pictures]\n",
+    )
+    (folder / "editor.py").write_text(
+        "from medebench.editors import Settings\n"
+        "class Eight:\n"
+        "    summary, sees, control, Settings = 'x', (), False, Settings\n"
+        "    def __init__(self, settings): pass\n"
+        "    def edit(self, request):\n"
+        "        return (request.case.previous // 16).astype('uint8')\n"
+    )
+    done = run(folder, edit={**EDIT, "editor": f"{folder}/editor.py:Eight"})
+    for edit in done.outcome.edits:
+        assert edit.after["Classifier"] == pytest.approx(edit.before["Classifier"], abs=0.01)
 
 
 def test_a_second_process_is_refused(folder):

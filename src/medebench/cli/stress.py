@@ -17,7 +17,8 @@ from medebench.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from medebench.stress.outcome import Quantity
+    from medebench.stress.outcome import Quantity, Which
+    from medebench.stress.page.texts import Measure
     from medebench.stress.running import Stressed
 
 DEMO = "demo"
@@ -93,35 +94,45 @@ def stress(
 
 
 def _print(one: Stressed) -> None:
+    from collections import Counter
+
     from rich import box
     from rich.table import Table
 
+    from medebench.stress.page.texts import MEASURES, status
+
     outcome = one.outcome
-    table = Table(box=box.SIMPLE_HEAD, title=f"{outcome.name}: {outcome.headline}")
-    for column in ("predictor", "test set", "before", "edited", "loss", "verdict"):
+    measure = MEASURES[outcome.headline]
+    unit = f", {measure.unit}" if measure.unit else ""
+    table = Table(box=box.SIMPLE_HEAD, title=f"{outcome.name}: {outcome.headline}{unit}")
+    shown: dict[str, tuple[Which, str]] = {
+        "test set": ("original", outcome.headline),
+        "before": ("before", outcome.headline),
+        "edited": ("edited", outcome.headline),
+        "loss": ("loss", outcome.headline),
+    }
+    if outcome.task == "classification":
+        # What the verdict goes by.
+        shown["loss, same labels"] = ("loss", "accuracy_matched")
+    for column in ("predictor", *shown, "verdict"):
         table.add_column(column, justify="left" if column in ("predictor", "verdict") else "right")
     for predictor in outcome.predictors:
-        cells = [
-            _cell(predictor.table[which].get(outcome.headline))
-            for which in ("original", "before", "edited", "loss")
-        ]
+        cells = [_cell(predictor.table[which].get(name), measure) for which, name in shown.values()]
         name = f"{predictor.name} (reference)" if predictor.reference else predictor.name
         table.add_row(name, *cells, outcome.verdict.get(predictor.name, ""))
     print_table(table)
-    thrown = len(outcome.edits) - outcome.kept
-    say(f"{outcome.name}: {outcome.kept} of {len(outcome.edits)} edits kept, {thrown} thrown away")
+    found = Counter(status(edit) for edit in outcome.edits)
+    counted = f"{found['kept']} kept, {found['thrown']} thrown away, {found['failed']} failed"
+    say(f"{outcome.name}: of {len(outcome.edits)} edits {counted}")
     for paragraph in outcome.words:
         say(paragraph)
 
 
-def _cell(quantity: Quantity | None) -> str:
+def _cell(quantity: Quantity | None, measure: Measure) -> str:
     if quantity is None or quantity.value is None:
         return "-"
-    shown = f"{100 * quantity.value:.1f} %"
-    if quantity.interval is not None:
-        low, high = (100 * end for end in quantity.interval)
-        shown += f" ({low:.1f} to {high:.1f})"
-    return shown
+    shown = measure.text(quantity.value)
+    return shown if quantity.interval is None else f"{shown} ({measure.ends(quantity.interval)})"
 
 
 def _json(one: Stressed) -> dict[str, Any]:

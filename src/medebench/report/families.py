@@ -47,6 +47,7 @@ FAMILIES = {
     "talign_description": Family("TAlign", "description", row="TAlign_description"),
     "dalign_prompt": Family("DAlign", "prompt", row="DAlign_prompt"),
     "dalign_description": Family("DAlign", "description", row="DAlign_description"),
+    "edit_score": Family("Edit score"),
     "imagereward_prompt": Family("ImageReward", "prompt", 2, "ImageReward_prompt"),
     "imagereward_description": Family("ImageReward", "description", 2, "ImageReward_description"),
     "niqe": Family("NIQE", decimals=2, unranked=_BLIND.format("−0.02")),
@@ -63,6 +64,9 @@ DEFINITIONS = {
     "TAlign": "Cosine of the encoder’s vectors of output and text.",
     "DAlign": "Cosine of the way from previous image to output, as the difference of their "
     "vectors, and the vector of the text; undefined where nothing changed.",
+    "Edit score": "Cosine of the way from previous image to output and the way from caption to "
+    "prompt, as differences of the encoder’s unit vectors; undefined where either is no longer "
+    "than rounding.",
     "ImageReward": "What a network says about output and text that was trained on the choices of "
     "people between generated pictures; without bounds, about −2 to 2.",
     "NIQE": "Distance of the statistics of local contrast in the output from those of sharp "

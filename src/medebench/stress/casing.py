@@ -5,9 +5,10 @@ Pictures are copied: what was edited stays beside its edit, whatever becomes of 
 
 from __future__ import annotations
 
+import filecmp
 import json
 import shutil
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 
 from medebench.cases import CaseSet, load_cases
@@ -18,22 +19,40 @@ from medebench.stress.sample import Intended
 TABLE = "cases.jsonl"
 
 
-def write_cases(intended: Iterable[Intended], folder: Path) -> CaseSet:
-    """Written once; a folder that is there must hold the same edits."""
-    wanted = [_record(one) for one in intended]
-    lines = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in wanted)
+def check_cases(intended: Sequence[Intended], folder: Path) -> None:
+    """A folder that is there must hold the same edits of the same files."""
+    if not folder.exists():
+        return
     table = folder / TABLE
+    if not table.is_file() or table.read_text("utf-8") != _lines(intended):
+        raise InputError(f"{folder}: holds other edits than the plan asks for; choose another out")
+    for one in intended:
+        for role, path in _files(one).items():
+            if not filecmp.cmp(path, folder / _place(one, role, path), shallow=False):
+                raise InputError(
+                    f"{path}: is no longer what was edited in {folder.parent}; choose another out"
+                )
+
+
+def write_cases(intended: Sequence[Intended], folder: Path) -> CaseSet:
+    """Written once; `check_cases` says whether what is there is the same."""
     if not folder.exists():
         with whole_folder(folder) as staging:
             for one in intended:
                 for role, path in _files(one).items():
-                    target = staging / role / f"{one.id}{path.suffix.lower()}"
+                    target = staging / _place(one, role, path)
                     target.parent.mkdir(exist_ok=True)
                     shutil.copyfile(path, target)
-            (staging / TABLE).write_text(lines, "utf-8")
-    elif not table.is_file() or table.read_text("utf-8") != lines:
-        raise InputError(f"{folder}: holds other edits than the plan asks for; choose another out")
-    return load_cases(table)
+            (staging / TABLE).write_text(_lines(intended), "utf-8")
+    return load_cases(folder / TABLE)
+
+
+def _lines(intended: Sequence[Intended]) -> str:
+    return "".join(json.dumps(_record(one), ensure_ascii=False) + "\n" for one in intended)
+
+
+def _place(one: Intended, role: str, path: Path) -> str:
+    return f"{role}/{one.id}{path.suffix.lower()}"
 
 
 def _record(one: Intended) -> dict[str, str | int]:
@@ -44,8 +63,7 @@ def _record(one: Intended) -> dict[str, str | int]:
         record["task"] = one.kind
     if one.sample.bits is not None:
         record["bits"] = one.sample.bits
-    files = _files(one)
-    return record | {role: f"{role}/{one.id}{path.suffix.lower()}" for role, path in files.items()}
+    return record | {role: _place(one, role, path) for role, path in _files(one).items()}
 
 
 def _files(one: Intended) -> dict[str, Path]:

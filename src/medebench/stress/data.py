@@ -8,20 +8,22 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from medebench.cases.case import id_problem
 from medebench.errors import InputError, one_line
 from medebench.files import sha256
-from medebench.stress.looking import mask_problem, size_of, size_problem
+from medebench.stress.looking import mask_problem, reference_problem, size_of
 from medebench.stress.plan import Change, StressPlan
 from medebench.stress.sample import Intended, Sample, StressSet
 from medebench.stress.sources import NONE as _NONE
-from medebench.stress.sources import Cells, MaskSource
+from medebench.stress.sources import Cells, MaskSource, lacks_mask
 from medebench.stress.table import Row, read_table
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+_NO_ORGAN = "the organ's mask is empty (nothing above 127); mark it, or leave the picture out"
+_EMPTY = "is empty (nothing above 127); mark where the picture may change"
 
 
 def load_data(plan: StressPlan) -> StressSet:
@@ -127,11 +129,12 @@ def _check_labels(plan: StressPlan, cells: Cells, samples: list[Sample]) -> None
 def _check_files(place: str, sample: Sample) -> None:
     try:
         size = size_of(sample.image)
-        problem = sample.mask and size_problem(sample.mask, size_of(sample.mask), size)
     except InputError as error:
         raise InputError(f"{place}: {error}") from None
-    if problem:
-        raise InputError(f"{place}: {problem}")
+    if sample.mask is None:
+        return
+    if problem := mask_problem(sample.mask, size, empty=_NO_ORGAN, drawn=False):
+        raise InputError(f"{place}: mask: {problem}")
 
 
 def _named(plan: StressPlan) -> list[tuple[str, Change]]:
@@ -148,8 +151,15 @@ def _changes(plan: StressPlan) -> list[tuple[str, Change]]:
     if not edit.kinds:
         return [("", Change.model_validate(said))]
     own = [one.model_dump(include=set(fields), exclude_none=True) for one in edit.kinds]
-    merged = [Change.model_validate({**said, **one}) for one in own]
+    merged = [Change.model_validate(_over(said, one)) for one in own]
     return list(zip([one.kind for one in edit.kinds], merged, strict=True))
+
+
+def _over(said: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    """What is said of a kind goes before what is said of all; of a prompt, either way to say it."""
+    prompts = {"prompt", "prompt_column"}
+    taken = prompts if prompts & set(own) else set()
+    return {**{key: value for key, value in said.items() if key not in taken}, **own}
 
 
 def _edits(
@@ -170,16 +180,27 @@ def _edits(
     after = _label_after(plan, samples, which, change)
     where_to = cells.masks("edit_mask", change.edit_mask or plan.model.columns.edit_mask)
     what_not = cells.masks("keep_mask", change.keep_mask or plan.model.columns.keep_mask)
-
+    if where_to is None and lacks_mask(plan.editor):
+        raise InputError(
+            f"{plan.where}: edit.edit_mask: there is none{kind and f' for {kind}'}; name one, or"
+            " say masks=none in edit.editor, so that the prompt acts everywhere"
+        )
+    texts = change.prompt_column
+    if texts is not None and texts not in cells.table.columns:
+        raise InputError(
+            f"{plan.where}: edit.prompt_column: no column {texts!r} in {cells.table.source}; there"
+            f" are: {cells.there}"
+        )
+    texts = texts or cells.column("prompt")
     truth = cells.masks("reference", change.reference or _NONE)
 
     def one(pair: tuple[Row, Sample]) -> Intended:
         row, sample = pair
         place = cells.place(row, sample.id)
         named = cells.needed(row, "image")
-        prompt = change.prompt or cells.get(row, "prompt")
+        prompt = row.cells.get(texts, "") if change.prompt is None else change.prompt.strip()
         if not prompt:
-            raise InputError(f"{place}: no prompt; fill the column, or give edit.prompt")
+            raise InputError(f"{place}: no prompt; fill the column {texts}, or give edit.prompt")
         caption = sample.caption or change.caption or ""
         if plan.encoder and not caption:
             raise InputError(
@@ -193,11 +214,13 @@ def _edits(
             if source is None:
                 continue
             found[role] = path = source.find(row, sample.id, named, place)
-            problem = mask_problem(path, size_of(sample.image), may_be_empty=role == "keep")
-            if problem:
+            empty = _EMPTY if role == "edit" else None
+            if problem := mask_problem(path, size_of(sample.image), empty=empty):
                 raise InputError(f"{place}: {role}_mask: {problem}")
         told = replace(sample, caption=caption)
         should = None if truth is None else truth.find(row, sample.id, named, place)
+        if should and (problem := reference_problem(should, size_of(sample.image))):
+            raise InputError(f"{place}: reference: {problem}")
         return Intended(told, prompt, after, found.get("edit"), found.get("keep"), kind, should)
 
     return _all(pairs, one)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 from PIL import Image
 
-from medebench.cases.image import FORMATS, check_size, read_mask, read_picture
+from medebench.cases.image import FORMATS, Mask, check_size, read_mask, read_picture
 from medebench.errors import ImageError
 
 #: Where a file of the format ends; one without it was cut off, or has something behind it.
 _ENDS = {"PNG": b"IEND", "JPEG": b"\xff\xd9"}
 _LOOKED_AT = 1024
 _ORIENTATION = 0x0112
+#: More than this share between dark and bright, in more levels than that, is no mask; soft edges
+#: and the noise of JPEG stay far below.
+_GREY, _DARK, _BRIGHT, _FLAT = 0.25, 20, 235, 8
 
 
 def size_of(path: Path) -> tuple[int, int]:
@@ -33,17 +37,38 @@ def size_of(path: Path) -> tuple[int, int]:
     return size
 
 
-def mask_problem(path: Path, size: tuple[int, int], *, may_be_empty: bool) -> str | None:
-    """What is wrong with the mask of a picture of this (width, height)."""
+def mask_problem(
+    path: Path, size: tuple[int, int], *, empty: str | None, drawn: bool = True
+) -> str | None:
+    """What is wrong with the mask of a picture of this (width, height).
+
+    `empty` is said of one that marks nothing; None: it may. A `drawn` one is black and white.
+    """
     try:
         mask = read_mask(path)
     except ImageError as error:
         return str(error)
     if problem := size_problem(path, (mask.shape[1], mask.shape[0]), size):
         return problem
-    if not may_be_empty and not (mask > 127).any():
-        return f"{path}: is empty (nothing above 127); mark where the picture may change"
+    if drawn and (share := _grey_share(mask)) > _GREY:
+        return (
+            f"{path}: looks like a photograph, not a mask ({share:.0%} of it is neither black nor"
+            " white); save 0 and 255"
+        )
+    if empty is not None and not (mask > 127).any():
+        return f"{path}: {empty}"
     return None
+
+
+def reference_problem(path: Path, size: tuple[int, int]) -> str | None:
+    """What is wrong with the picture that says how one of this (width, height) should look."""
+    try:
+        found = size_of(path)
+    except ImageError as error:
+        return str(error)
+    if found == size:
+        return None
+    return f"{path}: is {found[0]} x {found[1]}, not {size[0]} x {size[1]} as the picture"
 
 
 def size_problem(path: Path, found: tuple[int, int], size: tuple[int, int]) -> str | None:
@@ -53,6 +78,12 @@ def size_problem(path: Path, found: tuple[int, int], size: tuple[int, int]) -> s
         f"{path}: is {found[0]} x {found[1]}, the picture {size[0]} x {size[1]}; save masks on the"
         " picture's grid"
     )
+
+
+def _grey_share(mask: Mask) -> float:
+    """How much is neither black nor white; 0 for a few flat greys, which a label map may have."""
+    counts = np.bincount(mask.ravel(), minlength=256)[_DARK + 1 : _BRIGHT]
+    return float(counts.sum()) / mask.size if np.count_nonzero(counts) > _FLAT else 0.0
 
 
 def _upright_size(image: Image.Image) -> tuple[int, int]:

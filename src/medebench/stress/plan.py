@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from medebench.cases.case import id_problem
 from medebench.encoders.find import encoder_name, reads_texts
@@ -30,11 +39,23 @@ def _label(value: Any) -> Any:
 
 
 def _labels(value: Any) -> Any:
+    if value == []:
+        raise ValueError("is empty; name labels, or leave it out")
     return [_label(one) for one in value] if isinstance(value, list) else [_label(value)]
 
 
 Label = Annotated[str, BeforeValidator(_label)]
 Labels = Annotated[list[str], BeforeValidator(_labels)]
+
+
+def _source(value: str) -> str:
+    if not value.strip():
+        raise ValueError("is empty; name a column, a folder or a file, or leave it out")
+    return value
+
+
+#: A column, a folder with <id>.png, or one file for all; "none": there is none.
+Source = Annotated[str, AfterValidator(_source)]
 
 
 class _Part(BaseModel):
@@ -49,9 +70,9 @@ class Columns(_Part):
     label: str | None = None
     caption: str | None = None
     prompt: str | None = None
-    mask: str | None = None
-    edit_mask: str | None = None
-    keep_mask: str | None = None
+    mask: Source | None = None
+    edit_mask: Source | None = None
+    keep_mask: Source | None = None
     group: str | None = None
     bits: str | None = None
 
@@ -61,17 +82,24 @@ class Change(_Part):
 
     #: Labels of the pictures to edit; default: the positive class, or all (segmentation).
     which: Labels | None = None
-    #: What they should show afterwards; default: the column.
+    #: What they should show afterwards, all of them; default: the column.
     prompt: str | None = None
+    #: Instead of it: the column with a text for each.
+    prompt_column: str | None = None
     #: True of them afterwards; default: the other label, where there are two.
     label: Label | None = None
     #: What they show before, where the table does not say.
     caption: str | None = None
-    #: A column, a folder with <id>.png, or one file for all; "none": no such mask.
-    edit_mask: str | None = None
-    keep_mask: str | None = None
-    #: Likewise: how the picture should look, where that is known; kept beside the edit.
-    reference: str | None = None
+    edit_mask: Source | None = None
+    keep_mask: Source | None = None
+    #: How the picture should look, where that is known; kept beside the edit.
+    reference: Source | None = None
+
+    @model_validator(mode="after")
+    def _one_prompt(self) -> Change:
+        if self.prompt is not None and self.prompt_column is not None:
+            raise ValueError("prompt and prompt_column: give one of both")
+        return self
 
 
 class Kind(Change):
@@ -183,7 +211,7 @@ def read_stress(path: str | Path, out: Path | None = None) -> StressPlan:
         where=where,
         folder=folder,
         model=model,
-        editor=_editor(folder, model.edit.editor),
+        editor=editor_seen_from(folder, model.edit.editor),
         encoder=_encoder(where, folder, score.encoder) if score else "",
         threshold=score.threshold if score else THRESHOLD,
         predictors=tuple(one.seen_from(folder) for one in (model.predictor, *model.reference)),
@@ -203,18 +231,32 @@ def _validated(where: str, value: Mapping[str, Any]) -> StressModel:
         raise InputError(f"{where}: predictor: {error}") from None
 
 
-def _editor(folder: Path, given: str) -> str:
+#: Settings of editors that may name the user's own files.
+_PATHS = frozenset(("model", "segmenter", "edit_masks", "keep_masks"))
+
+
+def editor_seen_from(folder: Path, given: str) -> str:
     """With the file or folder it names, if it is the user's own, as seen from the plan."""
     name, rest = split_name(given)
     if ".py:" in name:
         file, _, attribute = name.rpartition(":")
         name = f"{folder / Path(file).expanduser()}:{attribute}"
-        return f"{name}:{rest}" if rest else name
-    first, comma, more = rest.partition(",")
-    path = folder / Path(first).expanduser()
-    if first and "=" not in first and path.exists() and "," not in str(path):
-        return f"{name}:{path}{comma}{more}"
-    return given
+    elif (first := rest.partition(",")[0]) and "=" not in first:
+        rest = _seen(folder, first) + rest[len(first) :]
+    pairs = [one.partition("=") for one in rest.split(",")]
+    told = ",".join(
+        f"{key}={_seen(folder, value.strip())}" if key.strip() in _PATHS else key + equals + value
+        for key, equals, value in pairs
+    )
+    return f"{name}:{told}" if told else name
+
+
+def _seen(folder: Path, given: str) -> str:
+    """A file or folder, or `file.py:Name`, seen from the plan; anything else stays."""
+    file, colon, attribute = given.rpartition(":") if ".py:" in given else (given, "", "")
+    path = folder / Path(file).expanduser()
+    # A comma would end the setting.
+    return f"{path}{colon}{attribute}" if file and path.exists() and "," not in str(path) else given
 
 
 def _encoder(where: str, folder: Path, given: str) -> str:
@@ -259,6 +301,11 @@ _PARTS: dict[tuple[str, ...], type[BaseModel]] = {
 }
 
 
+def _shown(part: type[BaseModel]) -> list[str]:
+    """Fields, those first that must be there."""
+    return sorted(part.model_fields, key=lambda one: not part.model_fields[one].is_required())
+
+
 def _first(error: ValidationError) -> str:
     first = error.errors()[0]
     words = tuple(str(one) for one in first["loc"])
@@ -269,5 +316,9 @@ def _first(error: ValidationError) -> str:
         return f"{place}: no such field; there are: {known}"
     if first["type"] == "missing":
         return f"{place}: is missing"
+    if first["type"] in ("model_type", "dict_type"):
+        part = _PARTS.get(tuple(one for one in words if not one.isdecimal()))
+        some = " and ".join(f"'{one}:'" for one in list(_shown(part))[:2]) if part else "'name:'"
+        return f"{place}: expected fields such as {some}"
     said = first["msg"].removeprefix("Value error, ")
     return f"{place}: {said[0].lower()}{said[1:]}"

@@ -11,16 +11,18 @@ import math
 import sqlite3
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medebench.cases.image import Picture, data_range
 from medebench.encoders.store import picture_key
-from medebench.errors import MedebenchError
+from medebench.errors import ImageError, MedebenchError, one_line
 from medebench.files import sha256
 from medebench.progress import Progress, silent
 from medebench.stress.predictors.base import Predictor, PredictorError, Value
@@ -33,6 +35,8 @@ _TABLE = """CREATE TABLE IF NOT EXISTS predictions (
     PRIMARY KEY (predictor, picture)) WITHOUT ROWID"""
 _NUMBER, _MASK = b"p", b"m"
 _CHECK = 4
+#: The same weights may say a little more or less in another batch.
+_ROUNDING = 1e-6
 
 
 class Shown(NamedTuple):
@@ -45,12 +49,24 @@ class Shown(NamedTuple):
     bits: int | None = None
 
 
+@dataclass
+class Known:
+    """Where the answers of one predictor come from, for as long as the store is open."""
+
+    #: Said in this process, by content.
+    fresh: set[str] = field(default_factory=set)
+    #: Taken from the store on the strength of another answer that had not changed.
+    believed: dict[str, Shown] = field(default_factory=dict)
+
+
 class PredictionStore:
     """One file for all predictors of a stress test; without a path, in memory. One thread."""
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path
         self._db = self._open()
+        #: Of predictors whose stored answers must be tried: what they were seen to say.
+        self.known: WeakKeyDictionary[Predictor, Known] = WeakKeyDictionary()
 
     def get(self, predictor: str, picture: str) -> Value | None:
         wish = "SELECT CAST(value AS BLOB) FROM predictions WHERE predictor = ? AND picture = ?"
@@ -69,6 +85,19 @@ class PredictionStore:
         except sqlite3.DatabaseError as error:
             self._renew(error)
             self._write(rows)
+
+    def keep_only(self, predictor: str, pictures: Collection[str]) -> None:
+        """Let go of all other answers of this predictor."""
+        wish = "SELECT picture FROM predictions WHERE predictor = ?"
+        try:
+            there = [one for (one,) in self._db.execute(wish, (predictor,))]
+            gone = [(predictor, one) for one in there if one not in pictures]
+            with self._db:
+                self._db.executemany(
+                    "DELETE FROM predictions WHERE predictor = ? AND picture = ?", gone
+                )
+        except sqlite3.DatabaseError as error:
+            self._renew(error)
 
     def close(self) -> None:
         self._db.close()
@@ -148,34 +177,90 @@ def predict_all(
 ) -> Predictions:
     """A prediction for every picture; those in the store are not computed again.
 
-    A batch of pictures is in memory at a time, and masks stay on disk. PredictorError for the first
-    picture that cannot be predicted; what was predicted before it is kept.
+    Where the predictor's identity does not tell all, the first stored answer is compared with a
+    fresh one, and if they differ nothing that it once said is used. A batch of pictures is in
+    memory at a time, and masks stay on disk. PredictorError for the first picture that cannot be
+    predicted; what was predicted before it is kept.
     """
-    name = _predictor_key(predictor)
+    asking = _Asking(predictor, store)
     keys: dict[str, str] = {}
-    waiting: dict[str, tuple[str, Picture, int | None]] = {}
-
-    def work() -> None:
-        ids, opened, bits = zip(*waiting.values(), strict=True)
-        answers = ask(predictor, ids, opened, bits)
-        store.put(name, dict(zip(waiting, answers, strict=True)))
-        waiting.clear()
-
     for number, one in enumerate(pictures, start=1):
         shown = Shown(*one)
         if shown.id in keys:
             raise PredictorError(f"predictor {predictor.name}: two pictures are called {shown.id}")
-        picture = shown.load()
-        key = picture_key(picture, data_range(picture, shown.bits))
-        keys[shown.id] = key
-        if key not in waiting and store.get(name, key) is None:
-            waiting[key] = (shown.id, picture, shown.bits)
-        if len(waiting) >= max(predictor.batch, 1):
-            work()
+        keys[shown.id] = asking.take(shown)
         progress(number, total)
-    if waiting:
-        work()
-    return Predictions(store, name, keys)
+    asking.work()
+    return Predictions(store, asking.name, keys)
+
+
+class _Asking:
+    """Pictures gathered to batches, without those whose answer is in the store."""
+
+    def __init__(self, predictor: Predictor, store: PredictionStore) -> None:
+        self.predictor, self.store = predictor, store
+        self.name = _predictor_key(predictor)
+        self._waiting: dict[str, tuple[str, Picture, int | None]] = {}
+        self._known = store.known.setdefault(predictor, Known())
+        self._tried = predictor.trusted
+
+    def take(self, shown: Shown) -> str:
+        """The key under which the answer is found when all work is done."""
+        picture = _opened(shown)
+        key = picture_key(picture, data_range(picture, shown.bits))
+        if key in self._waiting:
+            return key
+        stored = self.store.get(self.name, key)
+        if stored is None or not self._believes(stored, key, shown, picture):
+            self._waiting[key] = (shown.id, picture, shown.bits)
+        if len(self._waiting) >= max(self.predictor.batch, 1):
+            self.work()
+        return key
+
+    def work(self) -> None:
+        if not self._waiting:
+            return
+        ids, opened, bits = zip(*self._waiting.values(), strict=True)
+        answers = ask(self.predictor, ids, opened, bits)
+        self.store.put(self.name, dict(zip(self._waiting, answers, strict=True)))
+        self._known.fresh.update(self._waiting)
+        self._waiting.clear()
+
+    def _believes(self, stored: Value, key: str, shown: Shown, picture: Picture) -> bool:
+        known = self._known
+        if self.predictor.trusted or key in known.fresh or key in known.believed:
+            return True
+        if not self._tried:
+            self._tried = True
+            (fresh,) = ask(self.predictor, [shown.id], [picture], [shown.bits])
+            if not _same(stored, fresh):
+                self._begin_anew()
+                return False
+        known.believed[key] = shown
+        return True
+
+    def _begin_anew(self) -> None:
+        """Gone at once, or an interrupted run would leave old answers among new ones."""
+        self.store.keep_only(self.name, self._known.fresh)
+        before, self._known.believed = self._known.believed, {}
+        for shown in before.values():  # of earlier calls, whose views look into the store
+            self.take(shown)
+
+
+def _opened(shown: Shown) -> Picture:
+    try:
+        return shown.load()
+    except MedebenchError as error:
+        raise type(error)(f"picture {shown.id}: {error}") from error
+    except Exception as error:
+        why = one_line(str(error)) or type(error).__name__
+        raise ImageError(f"picture {shown.id}: {why}") from error
+
+
+def _same(stored: Value, fresh: Value) -> bool:
+    if isinstance(stored, float) and isinstance(fresh, float):
+        return abs(stored - fresh) <= _ROUNDING
+    return np.array_equal(stored, fresh)
 
 
 def pack(value: Value, picture: str) -> bytes:

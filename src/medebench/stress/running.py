@@ -8,18 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from medebench.cases.image import Picture, read_picture
+from medebench.cases.image import Picture, match, read_picture
 from medebench.editors import Chosen, find_editor
 from medebench.encoders.find import encoder_name
 from medebench.errors import BusyError, InputError
 from medebench.files import write_json
 from medebench.metrics import BatchMetric, find_metrics
 from medebench.progress import Progress
-from medebench.runs import Run
+from medebench.runs import Run, open_run
 from medebench.runs import edit as run_editor
 from medebench.runs import score as run_metrics
+from medebench.runs.run import INFO
 from medebench.stress.answering import Said, answers_of
-from medebench.stress.casing import write_cases
+from medebench.stress.casing import check_cases, write_cases
 from medebench.stress.concluding import conclude
 from medebench.stress.outcome import StressOutcome
 from medebench.stress.page import Making, run_facts, write_page
@@ -35,7 +36,7 @@ from medebench.stress.predictions import (
 from medebench.stress.predictors import Predictor
 from medebench.stress.predictors.checking import ask
 from medebench.stress.resulting import edits_of, facts_of, told, with_answers
-from medebench.stress.sample import StressSet
+from medebench.stress.sample import Intended, StressSet
 from medebench.stress.showing import RunPictures
 
 #: Opens a progress bar with a title.
@@ -62,28 +63,31 @@ def run_stress(
     workers: int | None = None,
     retry_failed: bool = False,
     shift: Shift = "",
+    command: str = "",
 ) -> Stressed:
     """Check, edit, score, predict, conclude, write the page; what is done is not done again.
 
-    Everything that can be wrong with plan, data, editor, encoder and predictors is said before
-    anything is written. A predictor that fails later ends the command; what there is stays. `shift`
-    says which of the published ones it is, whose figures its page then shows.
+    What can be known to be wrong with plan, data, editor, encoder, predictors and an earlier test
+    in the same folder is said before anything is done. A predictor that fails later ends the
+    command; what there is stays. `shift` says which of the published ones it is, whose figures its
+    page then shows, `command` what makes it again.
     """
     stress = plan.load()
     with ExitStack() as stack:
         predictors = plan.find_predictors()
         for one in predictors:
             stack.callback(one.close)
-        chosen = find_editor(plan.editor)
-        chosen.require_ready()
+        chosen = _editor(plan)
         metric = _edit_score(plan)
         for one in predictors:
             # One picture shows most of what a predictor can get wrong.
             first = stress.samples[0]
             ask(one, [first.id], [read_picture(first.image)], [first.bits])
         stack.enter_context(_locked(plan.out))
+        check_cases(stress.intended, plan.out / CASES)
+        _check_run(plan, chosen)
         work = _Work(plan, stress, predictors, chosen, metric, bar, workers, retry_failed)
-        return work.done(shift)
+        return work.done(shift, command or f"medebench stress {Path(plan.where).name}")
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,7 @@ class _Work:
     workers: int | None
     retry_failed: bool
 
-    def done(self, shift: Shift) -> Stressed:
+    def done(self, shift: Shift, command: str) -> Stressed:
         plan, stress = self.plan, self.stress
         with PredictionStore(plan.out / FILE) as store:
             samples = [Shown(one.id, _reader(one.image), one.bits) for one in stress.samples]
@@ -110,9 +114,7 @@ class _Work:
             run = self._edited()
             edits = edits_of(run, stress.intended, self.metric, plan.threshold)
             made = [edit.intended for edit in edits if edit.output]
-            outputs = [
-                Shown(one.id, _reader(run.output_path(one.id, 0)), one.sample.bits) for one in made
-            ]
+            outputs = [Shown(one.id, _edit_reader(run, one), one.sample.bits) for one in made]
             for one in said:
                 one.edits = self._ask(one.predictor, outputs, store, "the edits")
             answers = [
@@ -134,7 +136,7 @@ class _Work:
                 cutoffs={one.name: one.threshold for one in self.predictors},
                 shift=shift,
                 facts=[("Edits", run_facts(run)), ("Test", told(facts))],
-                command=f"medebench stress {Path(plan.where).name}",
+                command=command,
             )
             with self.bar("writing the page") as progress:
                 pictures = RunPictures(run, said)
@@ -160,13 +162,36 @@ class _Work:
         return run
 
 
+def _editor(plan: StressPlan) -> Chosen:
+    try:
+        chosen = find_editor(plan.editor)
+        chosen.require_ready()
+    except InputError as error:
+        raise type(error)(f"{plan.where}: edit.editor: {error}") from None
+    return chosen
+
+
+def _check_run(plan: StressPlan, chosen: Chosen) -> None:
+    """Edits that are there must be those of this editor; said before predictors are asked."""
+    if not (plan.out / RUN / INFO).is_file():
+        return
+    info = open_run(plan.out / RUN).info
+    wanted = {"editor": chosen.name, "settings": chosen.settings, "seed": plan.seed}
+    for name, value in wanted.items():
+        if (there := getattr(info, name)) != value:
+            raise InputError(
+                f"{plan.out}: its edits were made with another {name} ({there}); choose another out"
+            )
+
+
 def _edit_score(plan: StressPlan) -> BatchMetric | None:
     if not plan.encoder:
         return None
-    (metric,) = find_metrics([f"edit_score:{plan.encoder}"])
+    try:
+        (metric,) = find_metrics([f"edit_score:{plan.encoder}"])
+    except InputError as error:
+        raise type(error)(f"{plan.where}: edit_score.encoder: {error}") from None
     assert isinstance(metric, BatchMetric)
-    if problem := metric.problem():
-        raise InputError(f"{plan.where}: edit_score.encoder: {problem}")
     return metric
 
 
@@ -174,7 +199,9 @@ def _edit_score(plan: StressPlan) -> BatchMetric | None:
 def _locked(out: Path) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
-    if out.exists() and any(out.iterdir()) and not _is_own(out):
+    if out.exists() and not out.is_dir():
+        raise InputError(f"{out}: is a file; choose another out")
+    if out.exists() and not _is_own(out):
         raise InputError(f"{out}: holds other files; choose another out")
     out.mkdir(parents=True, exist_ok=True)
     try:
@@ -185,8 +212,19 @@ def _locked(out: Path) -> Iterator[None]:
 
 
 def _is_own(out: Path) -> bool:
-    return any((out / name).exists() for name in (".lock", FILE, CASES, RUN, FACTS))
+    ours = any((out / name).is_file() for name in (FILE, FACTS))
+    return ours or all(child.name == ".lock" for child in out.iterdir())
 
 
 def _reader(path: Path) -> Callable[[], Picture]:
     return lambda: read_picture(path)
+
+
+def _edit_reader(run: Run, one: Intended) -> Callable[[], Picture]:
+    """An edit in the depth and size of its picture: a predictor must see both in the same way."""
+
+    def read() -> Picture:
+        made = read_picture(run.output_path(one.id, 0))
+        return match(made, read_picture(one.sample.image), one.sample.bits)
+
+    return read

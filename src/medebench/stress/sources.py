@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from medebench.cases.image import SUFFIXES
+from medebench.editors import EDITORS, find_editor
 from medebench.errors import InputError
+from medebench.settings import split_name
 from medebench.stress.plan import Columns, StressPlan
 from medebench.stress.table import Row, Table
 
 #: Said of a mask: there is none.
 NONE = "none"
+#: Settings by which an editor that works under masks is known.
+_MASKS = {"masks", "edit_masks", "segmenter"}
 
 
 @dataclass(frozen=True)
@@ -59,12 +63,12 @@ class Cells:
             if given and given not in table.columns and "mask" not in key:
                 raise InputError(
                     f"{plan.where}: columns.{key}: no column {given!r} in {table.source}; there"
-                    f" are: {self._there}"
+                    f" are: {self.there}"
                 )
         for key in ("image", "label") if plan.task == "classification" else ("image",):
             if self.column(key) not in table.columns:
                 raise InputError(
-                    f"{table.source}: no column {key!r}; there are: {self._there} (the plan's"
+                    f"{table.source}: no column {key!r}; there are: {self.there} (the plan's"
                     f" 'columns' may say columns: {{{key}: NAME}})"
                 )
 
@@ -109,12 +113,22 @@ class Cells:
             return MaskSource(role, self.table.root, path=path)
         raise InputError(
             f"{self.plan.where}: {role}: {given!r} is no column of {self.table.source}"
-            f" ({self._there}), and there is no folder or file {path}"
+            f" ({self.there}), and there is no folder or file {path}"
         )
 
     @property
-    def _there(self) -> str:
+    def there(self) -> str:
         return ", ".join(sorted(self.table.columns))
+
+
+def lacks_mask(editor: str) -> bool:
+    """Whether an editor refuses every case without an edit mask, having no other source of one."""
+    kind = EDITORS.find(split_name(editor)[0])
+    # Looked at first: one of the user's own may load a model as soon as it is made.
+    if not _MASKS.issubset(getattr(getattr(kind, "Settings", None), "model_fields", ())):
+        return False
+    said = find_editor(editor).settings
+    return said["masks"] != NONE and not said["edit_masks"] and not said["segmenter"]
 
 
 def located(root: Path, named: str) -> Path:

@@ -54,7 +54,7 @@ def _predictor(outcome: StressOutcome, one: PredictorOutcome, found: Ruling) -> 
     else:
         before = table["before"][headline]
         facts = f"Its mean Dice is {_text(outcome, before)} before and {_text(outcome, edited)}"
-        facts += f" after the edit, over {_pictures(edited)}"
+        facts += f" after the edit, over {edited.pictures} edits"
     if loss.value is not None:
         gained = loss.value < 0
         facts += f", a {'gain' if gained else 'loss'} of "
@@ -147,13 +147,15 @@ def _references(
 
 
 def _more(outcome: StressOutcome, name: str, reference: str, more: Quantity) -> str:
+    same = ", compared at the same labels" if outcome.task == "classification" else ""
     if more.interval is None:
         return f"{name} loses {_points(outcome, more)} more than {reference}; there is no interval."
     if more.interval.low > 0:
-        return f"{name} loses more than {reference} by {_points(outcome, more)}."
+        return f"{name} loses more than {reference} by {_points(outcome, more)}{same}."
     if more.interval.high < 0:
-        return f"{name} loses less than {reference} by {_points(outcome, _minus(more))}."
-    return f"Whether {name} loses more than {reference} is not shown: {_points(outcome, more)}."
+        return f"{name} loses less than {reference} by {_points(outcome, _minus(more))}{same}."
+    shown = f"{_points(outcome, more)}{same}"
+    return f"Whether {name} loses more than {reference} is not shown: {shown}."
 
 
 def _edits(outcome: StressOutcome) -> str:

@@ -14,6 +14,7 @@ import pytest
 
 from medebench.cases.image import encode_png
 from medebench.errors import NotReadyError
+from medebench.stress.predictions import PredictionStore, predict_all
 from medebench.stress.predictors import Predictor, PredictorError, PredictorSpec, find_predictor
 from medebench.stress.predictors.checking import ask
 from tests.conftest import draw
@@ -50,6 +51,16 @@ def test_probabilities(worker):
     assert predictor.problem() is None and predictor.name == "worker"
     expected = [(len(encode_png(one)) % 97) / 97 for one in PICTURES]
     assert ask(predictor, IDS, PICTURES) == expected
+
+
+def test_a_program_that_answers_otherwise_than_before_is_asked_anew(worker, tmp_path):
+    shown = [(name, lambda one=one: one) for name, one in zip(IDS, PICTURES, strict=True)]
+    weights = tmp_path / "weights.txt"
+    for weight in (0.25, 0.75):
+        weights.write_text(str(weight))
+        with PredictionStore(tmp_path / "p.sqlite") as store:
+            found = predict_all(worker("weighs", options={"weights": str(weights)}), shown, store)
+            assert dict(found) == dict.fromkeys(IDS, weight)
 
 
 def test_what_a_worker_is_told(worker):

@@ -199,6 +199,24 @@ def test_onnx_as_numpy_has_it(tmp_path):
     assert ask(alone, IDS, PICTURES) == pytest.approx(found, abs=1e-6)
 
 
+@pytest.mark.parametrize("beside", ["net.onnx.data", "net.onnx_data"])
+def test_onnx_weights_beside_the_file_are_part_of_it(tmp_path, beside):
+    (tmp_path / "net.onnx").write_bytes(b"graph")
+
+    def identity() -> str:
+        return find_predictor(
+            spec(tmp_path / "net.onnx", output="logit"), "classification"
+        ).identity
+
+    alone = identity()
+    (tmp_path / "other.onnx.data").write_bytes(b"of another")
+    assert identity() == alone
+    (tmp_path / beside).write_bytes(b"one")
+    first = identity()
+    (tmp_path / beside).write_bytes(b"two")
+    assert len({alone, first, identity()}) == 3
+
+
 def test_onnx_files_that_cannot_be_used(tmp_path):
     pytest.importorskip("onnxruntime")
     path = tmp_path / "net.onnx"
@@ -304,6 +322,31 @@ def test_a_classifier_of_transformers(saved):
     assert len({round(one, 3) for one in found}) > 1  # type: ignore[arg-type]
 
 
+def test_what_transformers_prints_is_kept_from_standard_output(saved, capfd, monkeypatch):
+    import transformers
+
+    load, run = (
+        transformers.AutoImageProcessor.from_pretrained,
+        transformers.ViTForImageClassification.forward,
+    )
+
+    def loud(what: Any, *args: Any, **more: Any) -> Any:
+        print("loud")
+        return what(*args, **more)
+
+    monkeypatch.setattr(
+        transformers.AutoImageProcessor, "from_pretrained", lambda *a, **m: loud(load, *a, **m)
+    )
+    monkeypatch.setattr(
+        transformers.ViTForImageClassification, "forward", lambda *a, **m: loud(run, *a, **m)
+    )
+    predictor = find_predictor(spec(saved("one"), label="oedema"), "classification")
+    assert predictor.problem() is None
+    ask(predictor, ["a"], PICTURES[:1])
+    out, err = capfd.readouterr()
+    assert out == "" and err.split() == ["loud", "loud"]
+
+
 def test_a_classifier_with_many_labels_and_deep_pictures(saved):
     predictor = find_predictor(spec(saved("many"), label="oedema"), "classification", "fluid")
     shallow = ask(predictor, IDS, PICTURES)
@@ -354,3 +397,8 @@ def test_models_of_transformers_that_cannot_be_used(saved, tmp_path):
     assert "no/where: the weights are not on this machine" in problem("no/where", "classification")
     (tmp_path / "folder").mkdir()
     assert "there are no weights" in problem(tmp_path / "folder", "classification")
+
+
+def test_a_number_of_channels_may_stand_in_the_short_form():
+    found = find_predictor("net.pt:output=logit,channels=1", "classification")
+    assert found.settings.channels == 1

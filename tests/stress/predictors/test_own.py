@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medebench.errors import InputError
+from medebench.stress.predictions import PredictionStore, predict_all
 from medebench.stress.predictors import Predictor, PredictorError, PredictorSpec, find_predictor
 from medebench.stress.predictors.checking import ask
 from tests.conftest import draw
@@ -56,6 +57,92 @@ def test_identity_tells_code_and_settings_apart(own):
     same = {own(code, "f").identity, own(code, "f").identity}
     others = {own(code, "f", settings={"top": 2}).identity, own(code + "\n# x", "f").identity}
     assert len(same) == 1 and len(same | others) == 3
+
+
+WEIGHED = (
+    "from pathlib import Path\n"
+    "class P:\n"
+    "    def __init__(self, **given): pass\n"
+    "    def predict(self, pictures): return [0.5] * len(pictures)\n"
+)
+
+
+@pytest.mark.parametrize("place", ["plan", "beside", "here", "whole"])
+@pytest.mark.parametrize("nested", [False, True])
+def test_identity_tells_the_files_that_settings_name_apart(
+    own, tmp_path, monkeypatch, place, nested
+):
+    (tmp_path / "plan").mkdir()
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    folder = {"plan": tmp_path / "plan", "here": tmp_path / "here"}.get(place, tmp_path)
+    named = str(folder / "net.bin") if place == "whole" else "net.bin"
+    given = {"nets": [{"weights": named}]} if nested else {"weights": named}
+
+    def identity() -> str:
+        return own(WEIGHED, settings=given, folder=str(tmp_path / "plan")).identity
+
+    without = identity()
+    (folder / "net.bin").write_bytes(b"one")
+    first = identity()
+    assert first == identity() != without
+    (folder / "net.bin").write_bytes(b"two")
+    assert identity() not in (first, without)
+    (folder / "net.bin").write_bytes(b"one")
+    assert identity() == first
+
+
+def test_settings_that_are_no_paths_do_no_harm(own):
+    odd = {"a": "x" * 5000, "b": "nul\0byte", "c": "~nobody-of-this-name/x", "d": "", "e": "."}
+    assert own(WEIGHED, settings=odd).problem() is None
+
+
+def test_retrained_weights_that_nobody_named_are_noticed(own, tmp_path):
+    code = (
+        "from pathlib import Path\n"
+        "class P:\n"
+        "    def __init__(self):\n"
+        "        self.w = float((Path(__file__).parent / 'w.txt').read_text())\n"
+        "    def predict(self, pictures): return [self.w * p.mean() / 255 for p in pictures]\n"
+    )
+    shown = [(name, lambda one=one: one) for name, one in zip(IDS, PICTURES, strict=True)]
+    for weight in (0.5, 0.75):
+        (tmp_path / "w.txt").write_text(str(weight))
+        with PredictionStore(tmp_path / "p.sqlite") as store:
+            found = dict(predict_all(own(code), shown, store))
+        expected = [weight * float(one.mean()) / 255 for one in PICTURES]
+        assert list(found.values()) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("generator", [False, True])
+def test_what_a_predictor_prints_is_kept_from_standard_output(own, capfd, generator):
+    ending = "        for p in pictures:\n            print('six')\n            yield 0.5\n"
+    code = (
+        "print('one')\n"
+        "class P:\n"
+        "    def __init__(self): print('two')\n"
+        "    @property\n"
+        "    def identity(self):\n"
+        "        print('three')\n"
+        "        return 'x'\n"
+        "    def close(self): print('four')\n"
+        "    def predict(self, pictures):\n"
+        "        print('five')\n"
+    ) + (ending if generator else "        return [0.5] * len(pictures)\n")
+    predictor = own(code)
+    assert predictor.problem() is None
+    assert ask(predictor, IDS, PICTURES) == [0.5] * 4
+    predictor.close()
+    out, err = capfd.readouterr()
+    assert out == ""
+    said = "one two three five" + " six" * 4 * generator + " four"
+    assert err.split() == said.split()
+
+
+def test_what_a_generator_raises_names_the_picture(own):
+    predictor = own("def f(pictures):\n    yield 1 / 0", "f")
+    with pytest.raises(PredictorError, match="picture a: raised ZeroDivisionError"):
+        ask(predictor, ["a"], PICTURES[:1])
 
 
 def test_tensors_with_gradients_are_taken(own):

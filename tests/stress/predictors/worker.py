@@ -21,6 +21,8 @@ def main() -> None:
         if mode == "tells":
             said = [asked["task"], asked["positive"], asked["range"], asked["settings"]]
             answer["probability"] = 0.25 if said == json.loads(sys.argv[2]) else 0.75
+        elif mode == "weighs":
+            answer["probability"] = float(Path(asked["settings"]["weights"]).read_text())
         elif mode == "error":
             answer = {"id": asked["id"], "error": "not a  chest\nX-ray"}
         elif mode == "dies" and count == 2:

@@ -77,7 +77,11 @@ def test_what_is_edited_and_what_is_true_then(written):
         assert [one.label for one in stress.samples] == [ill, healthy] * 2
         assert [one.sample.label for one in stress.intended] == [ill] * 2
         assert {one.label for one in stress.intended} == {healthy}
-    stress = read_stress(written / "population" / "plan.yaml").load()
+    plan = read_stress(written / "population" / "plan.yaml")
+    assert [one.prompt_column for one in plan.model.edit.kinds] == [
+        f"{one}_prompt" for one in ADDED
+    ]
+    stress = plan.load()
     assert [one.kind for one in stress.intended] == [kind for kind in ADDED for _ in range(4)]
 
 

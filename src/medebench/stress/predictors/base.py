@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, redirect_stdout
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -21,6 +23,11 @@ class PredictorError(InputError):
     """A predictor that raises or answers nonsense; the text names predictor, picture and remedy."""
 
 
+def printing_aside() -> AbstractContextManager[object]:
+    """What others' code prints goes to standard error: standard output is for results alone."""
+    return redirect_stdout(sys.stderr)
+
+
 class Predictor(ABC):
     """Pictures in, a probability or a mask for each out. Used from one thread.
 
@@ -36,6 +43,8 @@ class Predictor(ABC):
     batch: int = 16
     #: Whether 16-bit pictures of fewer significant bits are first brought to the whole range.
     stretched: ClassVar[bool] = False
+    #: Whether `identity` tells all; if not, stored answers are tried against a fresh one.
+    trusted: ClassVar[bool] = True
 
     @property
     @abstractmethod

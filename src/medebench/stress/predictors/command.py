@@ -42,6 +42,8 @@ class CommandPredictor(Predictor):
     #: Each answer is kept as it comes, and what goes wrong is this picture's.
     batch = 1
     stretched = True
+    #: Weights that the program opens by itself are not seen from here.
+    trusted = False
 
     def __init__(self, spec: PredictorSpec, task: Task, positive: str = "") -> None:
         self.name, self.threshold, self.task = spec.called, spec.threshold, task

@@ -7,12 +7,12 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from medebench.cases.image import Picture
 from medebench.device import DEVICES, no_device
@@ -37,6 +37,11 @@ _FILTERS = {
 _VERSION = 1
 
 
+def _number(value: Any) -> Any:
+    """`net.pt:channels=1` says it as a text."""
+    return int(value) if isinstance(value, str) and value.isdecimal() else value
+
+
 class NetworkSettings(Settings):
     """What a file does not say about itself."""
 
@@ -55,7 +60,7 @@ class NetworkSettings(Settings):
         "stretch", description="resize to the size, or the shorter side and cut out the middle"
     )
     resample: Literal["nearest", "bilinear", "bicubic", "lanczos"] = "bilinear"
-    channels: Literal[1, 3] = 3
+    channels: Annotated[Literal[1, 3], BeforeValidator(_number)] = 3
     scale: tuple[float, float] = Field((0.0, 1.0), description="what black and white become")
     mean: float | list[float] = Field(0.0, description="subtracted after scaling")
     std: float | list[float] = Field(1.0, description="divided by then")
@@ -78,7 +83,7 @@ class NetworkPredictor(Predictor):
     @cached_property
     def identity(self) -> str:
         said = self.settings.model_dump(mode="json", exclude=set(NetworkSettings.how))
-        weights = content_identity(self.path)
+        weights = " ".join(content_identity(one) for one in self.files)
         return f"network {_VERSION} {weights} {json.dumps(said, sort_keys=True)}"
 
     def problem(self) -> str | None:
@@ -108,6 +113,11 @@ class NetworkPredictor(Predictor):
                 raise PredictorError(f"{self._where}: {error}") from None
             answers.update(zip(these, read, strict=True))
         return [answers[i] for i in range(len(pictures))]
+
+    @property
+    def files(self) -> list[Path]:
+        """All that the weights are in."""
+        return [self.path]
 
     @property
     def _where(self) -> str:

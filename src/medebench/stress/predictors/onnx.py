@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,12 @@ class OnnxPredictor(NetworkPredictor):
             raise self._wrong(f"{self.path}: cannot be loaded ({why}); export it anew") from error
         self._look_at_input(session.get_inputs())
         self._session = session
+
+    @property
+    def files(self) -> list[Path]:
+        """Exporters put large weights beside the file, under one of these names."""
+        beside = [self.path.with_name(self.path.name + end) for end in (".data", "_data")]
+        return [self.path, *(one for one in beside if one.is_file())]
 
     @property
     def size(self) -> tuple[int, int] | None:

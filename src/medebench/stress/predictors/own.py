@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,10 @@ from medebench.cases.image import Picture
 from medebench.device import release_memory
 from medebench.errors import InputError, MedebenchError, one_line
 from medebench.registry import Registry
-from medebench.stress.predictors.base import Predictor
+from medebench.stress.predictors.base import Predictor, printing_aside
 from medebench.stress.predictors.spec import PredictorSpec
 from medebench.stress.sample import Task
+from medebench.weights.identity import content_identity
 
 PREDICTORS = Registry("predictor", "medebench.predictors", {})
 
@@ -25,6 +27,9 @@ class OwnPredictor(Predictor):
 
     Where it has them, `batch` (pictures in a call) and `identity` (of its weights) are respected.
     """
+
+    #: It may open weights, or import code, that nobody here knows of.
+    trusted = False
 
     def __init__(self, spec: PredictorSpec, task: Task, positive: str = "") -> None:
         self.spec, self.task = spec, task
@@ -38,7 +43,10 @@ class OwnPredictor(Predictor):
         _ = self._predict  # which also finds out whether there is such a name at all
         given = json.dumps(self.spec.settings, sort_keys=True, default=str)
         origin = PREDICTORS.origin(self.spec.model)
-        return f"python {origin} {attribute} {given} {getattr(self._made, 'identity', '')}"
+        with printing_aside():
+            own = getattr(self._made, "identity", "")
+        said = f"python {origin} {attribute} {given} {own}"
+        return " ".join([said, *self._files(Path(file).expanduser().parent)])
 
     def problem(self) -> str | None:
         try:
@@ -49,11 +57,25 @@ class OwnPredictor(Predictor):
 
     def predict(self, pictures: Sequence[Picture]) -> Any:
         # Copies: what a predictor does to its pictures must not reach the next one.
-        return self._predict([one.copy() for one in pictures])
+        with printing_aside():
+            said = self._predict([one.copy() for one in pictures])
+            # Here, since what a generator raises or prints is the predictor's doing as well.
+            return list(said) if inspect.isgenerator(said) else said
+
+    def _files(self, beside: Path) -> Iterator[str]:
+        """The content of each file that a setting names, from wherever it may be read."""
+        # A class may look from where medebench was started, the plan's folder or its own.
+        places = dict.fromkeys(
+            one.absolute() for one in (Path(), Path(self.spec.folder).expanduser(), beside)
+        )
+        for name, value in _texts(self.spec.settings):
+            found = dict.fromkeys(_file(place, value) for place in places)
+            yield from (f"{name} {content_identity(one)}" for one in found if one is not None)
 
     @cached_property
     def _found(self) -> Any:
-        return PREDICTORS.find(self.spec.model)
+        with printing_aside():
+            return PREDICTORS.find(self.spec.model)
 
     @cached_property
     def _made(self) -> Any:
@@ -61,7 +83,8 @@ class OwnPredictor(Predictor):
         if not inspect.isclass(found):
             return found
         try:
-            return found(**self.spec.settings)
+            with printing_aside():
+                return found(**self.spec.settings)
         except MedebenchError:
             raise
         except (Exception, SystemExit) as error:
@@ -92,5 +115,27 @@ class OwnPredictor(Predictor):
         made = self.__dict__.pop("_made", None)
         self.__dict__.pop("_predict", None)
         if callable(end := getattr(made, "close", None)):
-            end()
+            with printing_aside():
+                end()
         release_memory()
+
+
+def _texts(value: Any, name: str = "settings") -> Iterator[tuple[str, str]]:
+    """Every text in the settings, with where it stands."""
+    if isinstance(value, Mapping):
+        for key, one in value.items():
+            yield from _texts(one, f"{name}.{key}")
+    elif isinstance(value, list | tuple):
+        for place, one in enumerate(value):
+            yield from _texts(one, f"{name}.{place}")
+    elif isinstance(value, str | Path):
+        yield name, str(value)
+
+
+def _file(folder: Path, named: str) -> Path | None:
+    try:
+        path = (folder / Path(named).expanduser()).resolve()
+        readable = path.is_file() and os.access(path, os.R_OK)
+    except (OSError, ValueError, RuntimeError):  # a text that is no path at all
+        return None
+    return path if readable else None

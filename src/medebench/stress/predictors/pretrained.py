@@ -26,7 +26,7 @@ from medebench.encoders.pretrained import read_config
 from medebench.errors import InputError, MedebenchError, NotReadyError, one_line
 from medebench.quiet import quiet
 from medebench.settings import Settings, read_settings
-from medebench.stress.predictors.base import Predictor
+from medebench.stress.predictors.base import Predictor, printing_aside
 from medebench.stress.predictors.reading import Output, masks_of, probabilities_of
 from medebench.stress.predictors.spec import PredictorSpec
 from medebench.stress.sample import Task
@@ -147,7 +147,7 @@ class PretrainedPredictor(Predictor):
         folder = str(self._weights.path)
         local = {"local_files_only": True, "trust_remote_code": False}
         self._device = choose_device(self.settings.device)
-        with quiet("transformers"):
+        with printing_aside(), quiet("transformers"):
             try:
                 processor = transformers.AutoImageProcessor.from_pretrained(
                     folder, backend="pil", **local
@@ -178,9 +178,9 @@ class PretrainedPredictor(Predictor):
 
         # Pictures, not arrays: of an array 3 pixels high it would be guessed which axis is colour.
         images = [Image.fromarray(np.ascontiguousarray(one)) for one in pictures]
-        with quiet("transformers"):
+        with printing_aside(), quiet("transformers"):
             pixels = self._processor(images=images, return_tensors="pt")["pixel_values"]
-        with torch.inference_mode(), exact(self._device):
+        with printing_aside(), torch.inference_mode(), exact(self._device):
             logits = self._network(pixel_values=pixels.to(self._device)).logits
         found: NDArray[Any] = logits.float().cpu().numpy()
         return found

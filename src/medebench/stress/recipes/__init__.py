@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from medebench.stress.recipes.shifts import SHIFTS, Shift
-from medebench.stress.recipes.writing import write_recipe
+from medebench.stress.recipes.writing import EDITOR, write_recipe
 
-__all__ = ["SHIFTS", "Shift", "write_recipe"]
+__all__ = ["EDITOR", "SHIFTS", "Shift", "write_recipe"]

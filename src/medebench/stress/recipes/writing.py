@@ -226,8 +226,11 @@ def _plan(shift: Shift, editor: str, encoder: str) -> dict[str, Any]:
 
     plan: dict[str, Any] = {"name": shift, "data": f"{DATA}/{TABLE}"}
     if shift == "population":
-        roles = ("prompt", "edit_mask", "keep_mask", "reference")
-        kinds = [{"kind": kind, **{r: f"{kind}_{r}" for r in roles}} for kind in ADDED]
+        roles = ("edit_mask", "keep_mask", "reference")
+        kinds = [
+            {"kind": kind, "prompt_column": f"{kind}_prompt", **{r: f"{kind}_{r}" for r in roles}}
+            for kind in ADDED
+        ]
         plan |= {"task": "segmentation", "edit": {"editor": editor, "kinds": kinds}}
     else:
         ill, _, healthy = CONFOUNDED[shift]
