@@ -77,7 +77,9 @@ def test_every_learned_metric_can_be_shown() -> None:
     scores = describe(LEARNED, {})
     assert [score.label for score in scores] == [one.label for one in FAMILIES.values()]
     assert {s.name for s in scores if s.better == "higher"} == {
-        name for name in LEARNED if name.startswith(("isim", "talign", "dalign", "imagereward"))
+        name
+        for name in LEARNED
+        if name.startswith(("isim", "talign", "dalign", "edit_score", "imagereward"))
     }
 
 

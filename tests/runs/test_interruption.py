@@ -27,12 +27,12 @@ class Slow:
 
 def test_sigkill_at_random_moments_loses_and_repeats_nothing(tmp_path):
     """The short version; `python tools/kill_and_continue.py --kills 50` is the long one."""
-    cases = write_set(tmp_path / "set", 40)
+    cases = write_set(tmp_path / "set", 16)
     done = subprocess.run(
         [
             sys.executable,
             REPOSITORY / "tools" / "kill_and_continue.py",
-            "--kills=4",
+            "--kills=2",
             f"--cases={cases}",
         ],
         capture_output=True,
@@ -40,13 +40,13 @@ def test_sigkill_at_random_moments_loses_and_repeats_nothing(tmp_path):
         timeout=240,
     )
     assert done.returncode == 0, done.stderr
-    assert "4 kills" in done.stdout and "nothing lost, nothing twice" in done.stdout
+    assert "2 kills" in done.stdout and "nothing lost, nothing twice" in done.stdout
 
 
 @pytest.fixture
 def slow(tmp_path):
     (tmp_path / "slow.py").write_text(SLOW)
-    cases = write_set(tmp_path / "set", 60)
+    cases = write_set(tmp_path / "set", 24)
     call = [sys.executable, "-m", "medebench", "edit", cases, "--out", tmp_path / "run"]
     return [*map(str, call), "--editor", f"{tmp_path / 'slow.py'}:Slow", "--workers", "2"]
 
@@ -71,7 +71,7 @@ def test_ctrl_c_ends_within_seconds_and_says_how_to_continue(slow, tmp_path):
     assert errors.strip().splitlines()[-1].startswith("medebench: stopped; the same command")
     assert "Traceback" not in errors
     done = subprocess.run([*slow, "--json"], capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout)["outputs"] == 60
+    assert json.loads(done.stdout)["outputs"] == 24
 
 
 def test_a_second_process_is_refused_with_exit_code_2(slow, tmp_path):

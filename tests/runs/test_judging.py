@@ -315,9 +315,9 @@ def test_options_of_models_are_refused_elsewhere(run):
 
 
 def test_the_key_appears_nowhere(run, tmp_path, capfd):
-    plans = ["echo400", "echo401", "echo500", "429", "cut", "garbage", "prose", "ok"]
-    for behaviour in plans:
-        with Opinionated(in_turn(behaviour, behaviour, "ok")) as server:
+    plans = [["echo401"], ["echo400", "echo500", "429", "cut", "garbage", "prose", "ok"]]
+    for behaviours in plans:
+        with Opinionated(in_turn(*behaviours, *behaviours, "ok")) as server:
             command = [sys.executable, "-m", "medebench", "--debug", "score", str(run.path)]
             command += ["--judge", "openai:test", "--base-url", server.base_url("openai")]
             done = subprocess.run(command, capture_output=True, text=True)

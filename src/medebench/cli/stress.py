@@ -80,7 +80,8 @@ def stress(
             raise InputError(f"--{name}: is for the recipes on phantoms; say it in {plan}")
         one = run_stress(read_stress(plan, out), **how)
         done, index = [one], one.index
-    failed = sum(not edit.output for one in done for edit in one.outcome.edits)
+    reasons = [edit.reason for one in done for edit in one.outcome.edits if not edit.output]
+    failed = len(reasons)
     if as_json:
         print_json({"page": str(index), "failed": failed, "tests": [_json(one) for one in done]})
     else:
@@ -88,7 +89,8 @@ def stress(
             _print(one)
         say(f"page: {index}")
         if failed:
-            say(f"{failed} edits failed; their reasons are on the page and in the ledger")
+            what = "1 edit failed" if failed == 1 else f"{failed} edits failed, the first one"
+            say(f"{what}: {reasons[0]} (all are on the page and in the ledger)")
     if failed:
         raise typer.Exit(1)
 

@@ -23,6 +23,7 @@ from medebench.stress.table import Row, read_table
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 _NO_ORGAN = "the organ's mask is empty (nothing above 127); mark it, or leave the picture out"
+_FULL = "covers all of the picture; leave room for the edit"
 _EMPTY = "is empty (nothing above 127); mark where the picture may change"
 
 
@@ -214,8 +215,8 @@ def _edits(
             if source is None:
                 continue
             found[role] = path = source.find(row, sample.id, named, place)
-            empty = _EMPTY if role == "edit" else None
-            if problem := mask_problem(path, size_of(sample.image), empty=empty):
+            empty, full = (_EMPTY, None) if role == "edit" else (None, _FULL)
+            if problem := mask_problem(path, size_of(sample.image), empty=empty, full=full):
                 raise InputError(f"{place}: {role}_mask: {problem}")
         told = replace(sample, caption=caption)
         should = None if truth is None else truth.find(row, sample.id, named, place)

@@ -38,11 +38,17 @@ def size_of(path: Path) -> tuple[int, int]:
 
 
 def mask_problem(
-    path: Path, size: tuple[int, int], *, empty: str | None, drawn: bool = True
+    path: Path,
+    size: tuple[int, int],
+    *,
+    empty: str | None = None,
+    full: str | None = None,
+    drawn: bool = True,
 ) -> str | None:
     """What is wrong with the mask of a picture of this (width, height).
 
-    `empty` is said of one that marks nothing; None: it may. A `drawn` one is black and white.
+    `empty` is said of one that marks nothing, `full` of one that marks all; None: it may. A
+    `drawn` one is black and white.
     """
     try:
         mask = read_mask(path)
@@ -57,6 +63,8 @@ def mask_problem(
         )
     if empty is not None and not (mask > 127).any():
         return f"{path}: {empty}"
+    if full is not None and (mask > 127).all():
+        return f"{path}: {full}"
     return None
 
 

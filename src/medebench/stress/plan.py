@@ -200,7 +200,7 @@ def read_stress(path: str | Path, out: Path | None = None) -> StressPlan:
     """The plan in a YAML file; data and predictors are not looked at yet."""
     path = Path(path).expanduser()
     where, folder = str(path), path.absolute().parent
-    text = read_text(path, "stress plan", ["acquisition", "manifestation", "population"])
+    text = read_text(path, "stress plan", ["acquisition", "manifestation", "population", "demo"])
     model = _validated(where, parse_fields(where, text, "'data:', 'task:' and 'predictor:'"))
     name = model.name or path.stem
     if problem := id_problem(name):
@@ -307,7 +307,9 @@ def _shown(part: type[BaseModel]) -> list[str]:
 
 
 def _first(error: ValidationError) -> str:
-    first = error.errors()[0]
+    # A field that is misspelled says more than that the right one is missing.
+    found = error.errors()
+    first = next((one for one in found if one["type"] == "extra_forbidden"), found[0])
     words = tuple(str(one) for one in first["loc"])
     place = ".".join(words) or "plan"
     if first["type"] == "extra_forbidden":

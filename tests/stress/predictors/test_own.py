@@ -161,7 +161,7 @@ def test_tensors_with_gradients_are_taken(own):
 ON_THIRD = f"abs(float(p[..., 0].mean()) - {THIRD}) < 1e-9"
 WRONG = [
     (f"[1 / (0 if {ON_THIRD} else 2) for p in pictures]",
-     "picture c: raised ZeroDivisionError: division by zero; correct it, or leave"),
+     "picture c: raised ZeroDivisionError: division by zero; correct the predictor"),
     (f"[float('nan') if {ON_THIRD} else 0.5 for p in pictures]",
      "picture c: returned NaN; return a list with one probability"),
     (f"[float('inf') if {ON_THIRD} else 0.5 for p in pictures]",

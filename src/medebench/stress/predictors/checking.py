@@ -67,9 +67,11 @@ def _ask(predictor: Predictor, pictures: Sequence[Picture]) -> list[Value]:
     except MedebenchError:
         raise
     except (Exception, SystemExit) as error:
-        said = one_line(str(error), 300)
+        # Networks put the code first, and what is wrong with it last.
+        said = one_line(str(error).strip().rpartition("\n")[2], 300)
         what = f"raised {type(error).__name__}{f': {said}' if said else ''}"
-        raise _Wrong(what, "correct it, or leave the picture out") from error
+        remedy = "correct the predictor or its settings, or leave the picture out"
+        raise _Wrong(what, remedy) from error
     remedy = _MASKS if masks else _NUMBERS
     try:
         found = list(_one_by_one(answers))
