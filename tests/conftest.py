@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 import typer.testing
+from hypothesis import settings
 from PIL import Image
+
+# Half of the usual examples keep the whole suite short; HYPOTHESIS_EXAMPLES asks for more.
+settings.register_profile("suite", max_examples=int(os.environ.get("HYPOTHESIS_EXAMPLES", "50")))
+settings.load_profile("suite")
 
 # The runner builds all commands anew for every call, which takes longer than many of them.
 typer.testing._get_command = functools.cache(typer.testing._get_command)  # type: ignore[attr-defined]
