@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +11,8 @@ from numpy.typing import NDArray
 
 from medebench.cases.phantoms.chest import render
 from medebench.cases.phantoms.chest.sampling import EVERYBODY, draw_patient
-from medebench.errors import MedebenchError
-from medebench.parallel import core_count, in_parallel
 from medebench.progress import Progress, silent
+from medebench.tuning.apart import draw_apart, draw_missing
 
 CHUNK = 250
 
@@ -29,25 +26,17 @@ class Chunk:
 
 
 def draw(folder: Path, count: int, seed: int, size: int, progress: Progress = silent) -> None:
-    """Draw what is missing; a process for each core, as drawing holds the interpreter's lock."""
+    """Draw what is missing."""
     folder.mkdir(parents=True, exist_ok=True)
-    missing = [start for start in range(0, count, CHUNK) if not _file(folder, start).is_file()]
-    total = -(-count // CHUNK)
-    drawn = in_parallel(lambda start: _apart(folder, start, seed, size), missing, core_count())
-    for done, _ in enumerate(drawn, start=1):
-        progress(total - len(missing) + done, total)
+
+    def one(start: int) -> None:
+        _apart(folder, start, seed, size)
+
+    draw_missing(count, CHUNK, lambda start: _file(folder, start), one, progress)
 
 
 def _apart(folder: Path, start: int, seed: int, size: int) -> None:
-    code = (
-        "import sys; from pathlib import Path; "
-        "from medebench.tuning.chest_model.drawing import draw_chunk; "
-        "draw_chunk(Path(sys.argv[1]), *map(int, sys.argv[2:]))"
-    )
-    call = [sys.executable, "-c", code, str(folder), str(start), str(seed), str(size)]
-    done = subprocess.run(call, capture_output=True, text=True)
-    if done.returncode:
-        raise MedebenchError(f"drawing patients {start}...: {done.stderr.strip()[-300:]}")
+    draw_apart(__name__, folder, start, seed, size)
 
 
 def draw_chunk(folder: Path, start: int, seed: int, size: int) -> None:

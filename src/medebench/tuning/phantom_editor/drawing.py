@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medebench.cases.phantoms import render, sample
-from medebench.errors import MedebenchError
-from medebench.parallel import core_count, in_parallel
 from medebench.progress import Progress, silent
+from medebench.tuning.apart import draw_apart, draw_missing
 
 #: A multiple of the number of organs.
 CHUNK = 260
@@ -31,26 +28,17 @@ class Chunk:
 
 
 def draw(folder: Path, count: int, seed: int, progress: Progress = silent) -> None:
-    """Draw what is missing; a process for each core, as drawing holds the interpreter's lock."""
+    """Draw what is missing."""
     folder.mkdir(parents=True, exist_ok=True)
-    missing = [start for start in range(0, count, CHUNK) if not _file(folder, start).is_file()]
-    total = -(-count // CHUNK)
-    for done, _ in enumerate(
-        in_parallel(lambda start: _draw_apart(folder, start, seed), missing, core_count()), start=1
-    ):
-        progress(total - len(missing) + done, total)
+
+    def one(start: int) -> None:
+        _draw_apart(folder, start, seed)
+
+    draw_missing(count, CHUNK, lambda start: _file(folder, start), one, progress)
 
 
 def _draw_apart(folder: Path, start: int, seed: int) -> None:
-    code = (
-        "import sys; from pathlib import Path; "
-        "from medebench.tuning.phantom_editor.drawing import draw_chunk; "
-        "draw_chunk(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))"
-    )
-    call = [sys.executable, "-c", code, str(folder), str(start), str(seed)]
-    done = subprocess.run(call, capture_output=True, text=True)
-    if done.returncode:
-        raise MedebenchError(f"drawing phantoms {start}...: {done.stderr.strip()[-300:]}")
+    draw_apart(__name__, folder, start, seed)
 
 
 def draw_chunk(folder: Path, start: int, seed: int) -> None:
