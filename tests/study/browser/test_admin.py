@@ -29,7 +29,8 @@ def test_the_administrator_watches_invites_and_closes(small: tuple[Study, Person
     link = person.js("document.getElementById('invitation-link').value")
     assert link.startswith(f"{person.url}/join#")
     person.find("#invitation-done").click()
-    assert person.js("document.getElementById('invitation-link').value") == ""
+    # a dialog tells of its closing in a task of its own
+    person.until(lambda: person.js("document.getElementById('invitation-link').value") == "")
     assert link.split("#")[1] not in person.driver.page_source
 
     person.find("#close-study").click()
