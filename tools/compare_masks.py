@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from medebench.cases import load_cases
 from medebench.cases.image import read_picture
-from medebench.cases.phantoms.chest.editing import chest_edit
+from medebench.cases.phantoms.chest.shifts import chest_edit
 from medebench.cli.common import progress_bar
 from medebench.runs import Run, edit
 

@@ -360,6 +360,13 @@ def test_an_empty_table_and_edits_without_masks(tmp_path):
     assert {(one.edit, one.keep) for one in read_stress(plan).load().intended} == {(None, None)}
 
 
+def test_a_table_saved_with_semicolons(folder):
+    path = folder / "images.csv"
+    path.write_text(path.read_text().replace(",", ";"))
+    with pytest.raises(InputError, match=r"images\.csv: columns are separated by ';'; save it"):
+        load(folder)
+
+
 def with_editor(folder: Path, editor: str, **more: Any) -> Path:
     edit = {"prompt": "no pneumothorax", "label": "normal", "editor": editor, **more}
     return write_plan(folder, edit=edit)

@@ -235,7 +235,7 @@ def test_a_short_training_stops_and_continues_to_the_same_model(tmp_path, monkey
 
         return nullcontext(stop)
 
-    monkeypatch.setattr("medebench.tuning.chest_encoder.learning.KEEP_EVERY", 2)
+    monkeypatch.setattr("medebench.tuning.descending.KEEP_EVERY", 2)
     with pytest.raises(KeyboardInterrupt):
         train_chest_encoder(half, tmp_path / "two", SMALL, interrupted)
     assert not (tmp_path / "two").exists()

@@ -15,7 +15,8 @@ from medebench.cases.phantoms.chest import render
 from medebench.cases.phantoms.chest.sampling import EVERYBODY, draw_patient
 from medebench.cli import app
 from medebench.progress import Progress, silent
-from medebench.tuning.chest_model import drawing, learning
+from medebench.tuning import descending
+from medebench.tuning.chest_model import drawing
 from medebench.tuning.chest_model.recipe import RECIPE
 from medebench.tuning.chest_model.training import in_colour, train_chest_model
 from medebench.tuning.keeping import cosine_rate
@@ -58,8 +59,8 @@ def trained(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(drawing, "CHUNK", 12)
         patch.setattr(drawing, "_apart", drawing.draw_chunk)
-        patch.setattr(learning, "KEEP_EVERY", 1)
-        patch.setattr(learning, "LOG_EVERY", 1)
+        patch.setattr(descending, "KEEP_EVERY", 1)
+        patch.setattr(descending, "LOG_EVERY", 1)
         train_chest_model(folder / "work", folder / "whole", SMALL, bar())
         (folder / "work" / "checkpoint.pt").unlink()
         with pytest.raises(Stop):

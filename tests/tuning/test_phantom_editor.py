@@ -133,14 +133,15 @@ def _no_bar(title: str) -> AbstractContextManager[Progress]:
 
 
 def test_a_stopped_training_continues_to_the_same_weights(tmp_path, monkeypatch):
-    from medebench.tuning.phantom_editor import drawing, learning
+    from medebench.tuning import descending
+    from medebench.tuning.phantom_editor import drawing
 
     monkeypatch.setattr(drawing, "CHUNK", 26)
     monkeypatch.setattr(
         drawing, "_draw_apart", lambda folder, start, seed: drawing.draw_chunk(folder, start, seed)
     )
-    monkeypatch.setattr(learning, "KEEP_EVERY", 1)
-    monkeypatch.setattr(learning, "LOG_EVERY", 1)
+    monkeypatch.setattr(descending, "KEEP_EVERY", 1)
+    monkeypatch.setattr(descending, "LOG_EVERY", 1)
     train_phantom_editor(tmp_path / "work", tmp_path / "whole", SMALL, _no_bar)
     (tmp_path / "work" / "checkpoint.pt").unlink()
 

@@ -36,9 +36,11 @@ def stress(
         Path | None, typer.Option(help="Folder for everything; an existing one is continued.")
     ] = None,
     count: Annotated[
-        int | None, typer.Option(min=4, help="Phantoms in the test set (recipes only).")
+        int | None, typer.Option(help="Phantoms in the test set, 4 or more (recipes only).")
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Other phantoms (recipes only).")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Other phantoms, 0 to 4999 (recipes only).")
+    ] = None,
     editor: Annotated[
         str | None, typer.Option(help="Another editor than the recipe's (recipes only).")
     ] = None,

@@ -67,7 +67,7 @@ def chest_model(
 ) -> None:
     """Train the built-in model of chest radiographs again, from nothing.
 
-    An hour or two on two cores. Stopped, the same command continues from the last
+    Under an hour on two cores. Stopped, the same command continues from the last
     checkpoint. The recipe is in `medebench/tuning/chest_model/recipe.py`.
 
     Examples:

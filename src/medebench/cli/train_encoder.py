@@ -62,6 +62,9 @@ def evaluate_encoder(
         str, typer.Argument(help="A known encoder, a hub id or a folder.")
     ] = "chest-phantoms",
     count: Annotated[int, typer.Option(min=4, help="Patients never used in training.")] = 40,
+    threshold: Annotated[
+        float, typer.Option(min=-1, max=1, help="Edits that score lower are thrown away.")
+    ] = 0.2,
     whole: Annotated[
         bool, typer.Option("--whole", help="Every finding, device and way to fail by itself.")
     ] = False,
@@ -72,7 +75,7 @@ def evaluate_encoder(
 ) -> None:
     """Print how well the edit score tells edits of chest phantoms that were done from failed ones.
 
-    AUROC with 95 % intervals, and what the threshold of 0.2 keeps and throws away.
+    AUROC with 95 % intervals, and what the threshold keeps and throws away.
 
     Examples:
 
@@ -99,7 +102,7 @@ def evaluate_encoder(
         scored = evaluate(chosen, count, progress=progress)
     if figure is not None:
         draw_scores(scored, figure)
-    found = figures(scored)
+    found = figures(scored, threshold)
     if as_json:
         return print_json([asdict(one) for one in found])
     table = Table(box=box.SIMPLE_HEAD)

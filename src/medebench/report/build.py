@@ -28,7 +28,16 @@ from medebench.report.views import draw_views
 from medebench.report.why import attention_csv, findings_csv
 from medebench.runs.run import Run
 
-SCRIPTS = ("dom.js", "store.js", "theme.js", "tables.js", "filters.js", "gallery.js", "case.js")
+SCRIPTS = (
+    "dom.js",
+    "store.js",
+    "theme.js",
+    "tables.js",
+    "filters.js",
+    "gallery.js",
+    "large.js",
+    "case.js",
+)
 STYLES = ("page.css", "gallery.css")
 
 

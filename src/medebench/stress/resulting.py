@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -79,5 +80,16 @@ def told(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The facts that a reader of the page wants, as words."""
     wanted = ("edit_score", "edit_score_variant", "threshold", "seed")
     given = {name.replace("_", " "): facts[name] for name in wanted if facts[name] is not None}
-    predictors = {f"predictor {name}": str(one)[:40] for name, one in facts["predictors"].items()}
+    predictors = {f"predictor {name}": _brief(one) for name, one in facts["predictors"].items()}
     return [(name, str(value)) for name, value in (given | predictors).items()]
+
+
+def _brief(identity: str) -> str:
+    """For people: hashes as far as anybody reads them, no folders, no empty settings.
+
+    >>> _brief('python mine.py 85c59e952881027a Mine {} ')
+    'python mine.py 85c59e952881 Mine'
+    """
+    short = re.sub(r"\b([0-9a-f]{12})[0-9a-f]+\b", r"\1", identity)
+    named = re.sub(r"(?:[A-Za-z]:)?(?:[\\/][^\\/\s\",]+)+[\\/]([^\\/\s\",]+)", r"\1", short)
+    return re.sub(r"\{\}(, )?", "", named).strip()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from medebench.cases.image import Picture, match, read_picture
+from medebench.cases.phantoms.chest.shifts import Shift
 from medebench.editors import Chosen, find_editor
 from medebench.encoders.find import encoder_name
 from medebench.errors import BusyError, InputError
@@ -24,7 +25,6 @@ from medebench.stress.casing import check_cases, write_cases
 from medebench.stress.concluding import conclude
 from medebench.stress.outcome import StressOutcome
 from medebench.stress.page import Making, run_facts, write_page
-from medebench.stress.page.making import Shift
 from medebench.stress.plan import StressPlan
 from medebench.stress.predictions import (
     FILE,
@@ -62,7 +62,7 @@ def run_stress(
     bar: Bar,
     workers: int | None = None,
     retry_failed: bool = False,
-    shift: Shift = "",
+    shift: Shift | None = None,
     command: str = "",
 ) -> Stressed:
     """Check, edit, score, predict, conclude, write the page; what is done is not done again.
@@ -103,7 +103,7 @@ class _Work:
     workers: int | None
     retry_failed: bool
 
-    def done(self, shift: Shift, command: str) -> Stressed:
+    def done(self, shift: Shift | None, command: str) -> Stressed:
         plan, stress = self.plan, self.stress
         with PredictionStore(plan.out / FILE) as store:
             samples = [Shown(one.id, _reader(one.image), one.bits) for one in stress.samples]

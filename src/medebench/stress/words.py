@@ -179,26 +179,23 @@ def _edits(outcome: StressOutcome) -> str:
 
 def _thresholds(outcome: StressOutcome) -> list[str]:
     """What other thresholds would have said; losing the evidence is not another verdict."""
-    sentences, same = [], []
+    told: dict[str, list[str]] = {}
     for name in [one.name for one in outcome.predictors] if outcome.thresholds else []:
-        said = [(at, at.verdict[name]) for at in outcome.thresholds]
-        chosen = next(word for at, word in said if at.threshold == outcome.threshold)
-        others = [(at, word) for at, word in said if word not in (chosen, "unclear")]
-        silent = [_threshold(at) for at, word in said if word == "unclear" != chosen]
-        if others:
-            which = _join([f"{word} at {_threshold(at)} ({at.kept:,} used)" for at, word in others])
-            sentences.append(f"The threshold matters for {name}, which would be {which}.")
-        elif silent:
-            sentences.append(
-                f"No threshold gives {name} another word, but it is unclear at {_join(silent)}."
-            )
-        else:
-            same.append(name)
-    if same:
-        what = "The word for" if len(same) == 1 else "The words for"
-        verb = "is" if len(same) == 1 else "are"
-        sentences.append(f"{what} {_join(same)} {verb} the same at every threshold looked at.")
-    return sentences
+        told.setdefault(_elsewhere(outcome, name), []).append(name)
+    return [
+        f"At other thresholds of the score {_join(who)} would be {what}."
+        for what, who in told.items()
+    ]
+
+
+def _elsewhere(outcome: StressOutcome, name: str) -> str:
+    said = [(at, at.verdict[name]) for at in outcome.thresholds]
+    chosen = next(word for at, word in said if at.threshold == outcome.threshold)
+    others = [(at, word) for at, word in said if word not in (chosen, "unclear")]
+    silent = [_threshold(at) for at, word in said if word == "unclear" != chosen]
+    if others:
+        return _join([f"{word} at {_threshold(at)} ({at.kept:,} used)" for at, word in others])
+    return f"{chosen} too" + (f", but unclear at {_join(silent)}" if silent else "")
 
 
 def _threshold(at: AtThreshold) -> str:
@@ -224,8 +221,8 @@ def _mind(outcome: StressOutcome, rulings: Mapping[str, Ruling]) -> str:
         )
     if outcome.edits and 2 * outcome.kept < len(outcome.edits):
         found.append(
-            f"Only {outcome.kept:,} of {_count(len(outcome.edits), 'edit')} are used, and those "
-            f"that succeed may not stand for the others."
+            f"Only {outcome.kept:,} of {_count(len(outcome.edits), 'edit')} "
+            f"{'is' if outcome.kept == 1 else 'are'} used: they may not stand for the rest."
         )
     for one in outcome.predictors:
         poor = poorness(one.table, outcome.task)

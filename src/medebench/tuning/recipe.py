@@ -1,4 +1,4 @@
-"""What the recipes of both built-in models must say, so that they are made by the same code."""
+"""What the recipes of the built-in models must say, so that they are made by the same code."""
 
 from __future__ import annotations
 
@@ -35,3 +35,16 @@ class Read(Protocol):
     def text_layers(self) -> int: ...
     @property
     def heads(self) -> int: ...
+
+
+class Paced(Protocol):
+    """How fast a recipe lets networks learn."""
+
+    @property
+    def steps(self) -> int: ...
+    @property
+    def rate(self) -> float: ...
+    @property
+    def warm_up(self) -> int: ...
+    @property
+    def average(self) -> float: ...

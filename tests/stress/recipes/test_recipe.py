@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from medebench.cases.image import read_mask, read_picture
+from medebench.cases.phantoms.chest.captions import caption
+from medebench.cases.phantoms.chest.shifts import ADDED, member
 from medebench.errors import BusyError, InputError, MedebenchError
 from medebench.stress.plan import read_stress
 from medebench.stress.predictors import ask
 from medebench.stress.recipes import SHIFTS, write_recipe
 from medebench.stress.recipes.pupils import Lesson, teach_apart
-from medebench.stress.recipes.shifts import ADDED, member
 from medebench.stress.recipes.training import TEST, Training
 
 TINY = Training(patients=4, epochs=1, batch=2)
@@ -39,6 +40,10 @@ def files(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
 
 
+def words(drawn):
+    return caption(drawn.spec, hospital=True)
+
+
 @pytest.mark.parametrize("shift", SHIFTS)
 def test_the_plan_reads_what_was_drawn(written, shift):
     plan = read_stress(written / shift / "plan.yaml")
@@ -47,24 +52,24 @@ def test_the_plan_reads_what_was_drawn(written, shift):
     assert len(stress.samples) == 4
     members = [member(shift, TEST + 3, index) for index in range(4)]
     for sample, one in zip(stress.samples, members, strict=True):
-        assert (read_picture(sample.image)[..., 0] == one.picture).all()
-        assert (sample.label, sample.caption) == (one.label, one.caption)
+        assert (read_picture(sample.image)[..., 0] == one.drawn.picture).all()
+        assert (sample.label, sample.caption) == (one.label, words(one.drawn))
         if shift == "population":
             assert sample.mask is not None
-            assert ((read_mask(sample.mask) > 127) == one.lungs).all()
+            assert ((read_mask(sample.mask) > 127) == one.drawn.masks["lungs"]).all()
     wanted = {
-        (f"p{index:04d}", edit.kind): edit
+        (f"p{index:04d}", edit.thing.name if shift == "population" else ""): edit
         for index, one in enumerate(members)
         for edit in one.edits
     }
     assert {(one.sample.id, one.kind) for one in stress.intended} == set(wanted)
     for one in stress.intended:
         edit = wanted[one.sample.id, one.kind]
-        assert one.prompt == edit.prompt
+        assert one.prompt == words(edit.after)
         assert one.edit and one.keep and one.reference
         assert ((read_mask(one.edit) > 127) == edit.edit).all()
         assert ((read_mask(one.keep) > 127) == edit.keep).all()
-        assert (read_picture(one.reference)[..., 0] == edit.reference).all()
+        assert (read_picture(one.reference)[..., 0] == edit.after.picture).all()
 
 
 def test_what_is_edited_and_what_is_true_then(written):

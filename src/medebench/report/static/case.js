@@ -4,7 +4,6 @@ MB.caseView = (() => {
   const store = MB.store;
   const el = MB.el;
   const $ = MB.$;
-  const dialog = $("case");
   const overlay = $("case-overlay"); // only where something was grounded
   let shown = null;
   let pictures = [];
@@ -47,10 +46,8 @@ MB.caseView = (() => {
       el("span", { class: "tag left", text: tag(a) }), el("span", { class: "tag right", text: tag(b) }),
       el("span", { class: "line", "aria-hidden": "true" }));
     for (const button of $("case-strip").children) button.setAttribute("aria-pressed", button.dataset.place === $("case-b").value);
-    slide();
+    large.slide();
   };
-
-  const slide = () => $("case-view").style.setProperty("--cut", `${$("case-slider").value}%`);
 
   const strip = () => MB.fill($("case-strip"), ...pictures.map((picture, place) => el("button", {
     type: "button", "data-place": place, title: picture.name, "aria-label": `Show ${picture.name} on the right`,
@@ -132,7 +129,6 @@ MB.caseView = (() => {
     MB.options($("case-a"), choices, 0);
     MB.options($("case-b"), choices, Math.max(wanted, 0));
     $("case-title").textContent = `Case ${one.key}`;
-    $("case-link").href = `#case=${encodeURIComponent(one.key)}`;
     $("case-previous").disabled = !MB.gallery.beside(one, -1);
     $("case-next").disabled = !MB.gallery.beside(one, 1);
     strip();
@@ -145,51 +141,22 @@ MB.caseView = (() => {
   let keepRun = null;
   const open = (one, run) => {
     keepRun = run;
-    const hash = `#case=${encodeURIComponent(one.key)}`;
-    if (location.hash !== hash) history.replaceState(null, "", hash);
     render(one, run);
-    if (!dialog.open) dialog.showModal();
-    dialog.scrollTop = 0;
+    large.show(one.key);
   };
   const step = (by) => {
     const next = shown && MB.gallery.beside(shown, by);
     const chosen = pictures[$("case-b").value];
     if (next) open(next, chosen && chosen.run ? chosen.run.index : keepRun);
   };
-
-  const follow = () => {
-    const match = /^#case=([^&]*)(?:&run=(\d+))?$/.exec(location.hash);
-    if (!match) { if (dialog.open) dialog.close(); return; }
-    let key = match[1];
-    try { key = decodeURIComponent(key); } catch { /* not encoded: take it as it is */ }
+  const follow = (key, rest) => {
     const one = store.byKey.get(key);
-    if (one) open(one, match[2] !== undefined && store.runs[match[2]] ? Number(match[2]) : null);
+    const run = /^run=(\d+)$/.exec(rest);
+    if (one) open(one, run && store.runs[run[1]] ? Number(run[1]) : null);
   };
+  const large = MB.large("case", { step, follow, closed: () => { shown = null; } });
 
   for (const id of ["case-a", "case-b", "case-outline", "case-change", ...(overlay ? ["case-overlay"] : [])]) $(id).addEventListener("change", draw);
-  $("case-slider").addEventListener("input", slide);
-  const drag = (event) => {
-    if (!event.buttons) return;
-    const box = $("case-view").getBoundingClientRect();
-    $("case-slider").value = 100 * (event.clientX - box.left) / box.width;
-    slide();
-  };
-  for (const name of ["pointerdown", "pointermove"]) $("case-view").addEventListener(name, drag);
-  $("case-previous").addEventListener("click", () => step(-1));
-  $("case-next").addEventListener("click", () => step(1));
-  $("case-close").addEventListener("click", () => dialog.close());
-  dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
-  dialog.addEventListener("close", () => {
-    shown = null;
-    if (location.hash.startsWith("#case=")) history.replaceState(null, "", "#gallery");
-  });
-  dialog.addEventListener("keydown", (event) => {
-    // In a slider, a list or a text the arrows keep their own meaning.
-    if (["INPUT", "SELECT"].includes(event.target.tagName) || event.altKey || event.ctrlKey || event.metaKey) return;
-    if (event.key === "ArrowLeft") { step(-1); event.preventDefault(); }
-    if (event.key === "ArrowRight") { step(1); event.preventDefault(); }
-  });
-  window.addEventListener("hashchange", follow);
-  follow();
+  large.go();
   return { open };
 })();

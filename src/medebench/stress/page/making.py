@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medebench.cases.image import Picture
+from medebench.cases.phantoms.chest.shifts import Shift
 from medebench.report.collect import without_folders
 from medebench.runs.run import Run
 from medebench.settings import in_words
@@ -17,7 +18,6 @@ from medebench.stress.measures import THRESHOLD
 from medebench.stress.outcome import EditOutcome, StressOutcome
 
 Bools = NDArray[np.bool_]
-Shift = Literal["", "acquisition", "manifestation", "population"]
 
 
 class Pictures(Protocol):
@@ -50,7 +50,7 @@ class Making:
     #: By predictor: a probability from which on it counts as the positive class, if not 0.5.
     cutoffs: Mapping[str, float] = field(default_factory=dict)
     #: One of the published shifts: the paper's figures are then shown for comparison.
-    shift: Shift = ""
+    shift: Shift | None = None
     #: What was tested, in a sentence or two.
     about: str = ""
     #: Headed lists of what and how: ("Editor", [("guidance", "15"), ...]).
@@ -70,9 +70,12 @@ class Making:
 def run_facts(run: Run) -> list[tuple[str, str]]:
     """What `run.json` says about the edits, without the names of anybody's folders."""
     info = run.info
+    chosen = {
+        name: value for name, value in sorted(info.settings.items()) if value not in ("", None)
+    }
     given = {
         "editor": info.editor,
-        "settings": in_words(dict(sorted(info.settings.items()))),
+        "settings": in_words(chosen),
         "origin": info.origin,
         "adopted from": info.adopted_from or "",
         "seed": str(info.seed),

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from medebench.stress.page.making import Shift
+from medebench.cases.phantoms.chest.shifts import Shift
 
 SOURCE = "RadEdit"
 
@@ -30,9 +30,9 @@ class Published:
     rows: tuple[PublishedRow, ...]
 
 
-def published(shift: Shift) -> Published | None:
+def published(shift: Shift | None) -> Published | None:
     """The paper's figures for one of its shifts; None where there are none."""
-    found = _data()["shifts"].get(shift)
+    found = _data()["shifts"].get(shift) if shift else None
     if found is None:
         return None
     measure = found["measure"]

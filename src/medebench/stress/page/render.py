@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 import medebench
 from medebench.report.figures import Drawing
@@ -23,7 +23,16 @@ from medebench.stress.page.pictures import FULL_CHANGE
 from medebench.stress.page.published import published
 from medebench.stress.page.tables import ABSENT, cell, counts, headline_rows, kind_text
 
-SCRIPTS = ("dom.js", "theme.js", "edits.js", "said.js", "choosing.js", "browse.js", "looking.js")
+SCRIPTS = (
+    "dom.js",
+    "theme.js",
+    "edits.js",
+    "said.js",
+    "choosing.js",
+    "browse.js",
+    "large.js",
+    "looking.js",
+)
 STYLES = ("page.css", "gallery.css", "stress.css")
 
 
@@ -87,7 +96,13 @@ def _width(drawing: Drawing) -> int:
 @cache
 def _environment() -> Environment:
     made = Environment(
-        loader=PackageLoader("medebench.stress.page", "templates"),
+        # The report's templates serve where there is none of this name.
+        loader=ChoiceLoader(
+            [
+                PackageLoader(one, "templates")
+                for one in ("medebench.stress.page", "medebench.report")
+            ]
+        ),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

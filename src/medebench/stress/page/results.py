@@ -22,7 +22,7 @@ def results_json(
         "task": outcome.task,
         "headline": outcome.headline,
         "positive": making.positive or None,
-        "shift": making.shift or None,
+        "shift": making.shift,
         "about": making.about or None,
         "pictures": len(outcome.samples),
         "edits_asked_for": len(outcome.edits),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from medebench.stress.recipes.shifts import SHIFTS, Shift
+from medebench.cases.phantoms.chest.shifts import SHIFTS, Shift
 from medebench.stress.recipes.writing import EDITOR, write_recipe
 
 __all__ = ["EDITOR", "SHIFTS", "Shift", "write_recipe"]

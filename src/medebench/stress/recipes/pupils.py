@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from medebench.cases.phantoms.chest import render
 from medebench.cases.phantoms.chest.sampling import EVERYBODY, confounded, draw_patient
+from medebench.cases.phantoms.chest.shifts import CONFOUNDED, HEALTHY, Shift
 from medebench.errors import MedebenchError, one_line
 from medebench.files import write_bytes
-from medebench.stress.recipes.shifts import CONFOUNDED, HEALTHY, Shift
 from medebench.stress.recipes.training import CLASSIFIER, SEGMENTER, TRAINING, Training
 
 #: Called for each patient drawn and for each step of the training.

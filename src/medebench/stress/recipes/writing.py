@@ -16,12 +16,20 @@ import numpy as np
 
 from medebench.cases.image import encode_png
 from medebench.cases.phantoms.chest import VERSION
+from medebench.cases.phantoms.chest.captions import caption
+from medebench.cases.phantoms.chest.shifts import (
+    ADDED,
+    CONFOUNDED,
+    SHIFTS,
+    Member,
+    Shift,
+    member,
+)
 from medebench.device import TORCH, missing_releases
 from medebench.errors import BusyError, InputError, NotReadyError
 from medebench.files import sweep, whole_folder, write_bytes, write_json, write_text
 from medebench.progress import Progress, silent
 from medebench.stress.recipes.pupils import HOW, PUPILS, Lesson, Tick, teach, teach_apart
-from medebench.stress.recipes.shifts import ADDED, CONFOUNDED, SHIFTS, Member, Shift, member
 from medebench.stress.recipes.training import MOST, TEST, Training
 
 PLAN, STAMP, DATA, TABLE, NETWORKS = (
@@ -88,8 +96,8 @@ def write_recipe(
 def _check(shift: str, count: int, seed: int) -> None:
     if shift not in SHIFTS:
         raise InputError(f"no recipe {shift!r}; there are: {', '.join(SHIFTS)}")
-    if count < 2:
-        raise InputError(f"count={count}: a test set needs two pictures or more")
+    if count < 4:
+        raise InputError(f"count={count}: a test set needs four pictures or more")
     if not 0 <= seed < MOST:
         raise InputError(f"seed={seed}: expected 0 to {MOST - 1}; beyond lie other patients' seeds")
 
@@ -169,15 +177,20 @@ def _write_member(folder: Path, name: str, one: Member) -> dict[str, str]:
         write_bytes(folder / role / f"{name}.png", encode_png(grey))
         return f"{role}/{name}.png"
 
-    row = {"id": name, "image": file("images", one.picture), "caption": one.caption}
-    row |= {"label": one.label} if one.label else {"mask": file("lungs", one.lungs)}
+    drawn = one.drawn
+    row = {
+        "id": name,
+        "image": file("images", drawn.picture),
+        "caption": caption(drawn.spec, hospital=True),
+    }
+    row |= {"label": one.label} if one.label else {"mask": file("lungs", drawn.masks["lungs"])}
     for edit in one.edits:
-        before = f"{edit.kind}_" if edit.kind else ""
-        row[f"{before}prompt"] = edit.prompt
+        before = "" if one.label else f"{edit.thing.name}_"
+        row[f"{before}prompt"] = caption(edit.after.spec, hospital=True)
         for role, pixels in (
             ("edit_mask", edit.edit),
             ("keep_mask", edit.keep),
-            ("reference", edit.reference),
+            ("reference", edit.after.picture),
         ):
             row[f"{before}{role}"] = file(f"{before}{role}", pixels)
     return row

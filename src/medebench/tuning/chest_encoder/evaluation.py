@@ -85,7 +85,7 @@ def score(encoder: Encoder, tried: Sequence[Attempt]) -> list[Scored]:
     return found
 
 
-def figures(scored: Sequence[Scored]) -> list[Figure]:
+def figures(scored: Sequence[Scored], threshold: float = THRESHOLD) -> list[Figure]:
     """For each thing and for all: every failure alone, and all of them together."""
     things = list(dict.fromkeys(one.attempt.thing for one in scored))
     found = []
@@ -99,16 +99,18 @@ def figures(scored: Sequence[Scored]) -> list[Figure]:
                 if one.attempt.outcome != "done" and failure in (ALL, one.attempt.outcome)
             ]
             if failed:
-                found.append(_figure(thing, failure, done, failed))
+                found.append(_figure(thing, failure, done, failed, threshold))
     return found
 
 
-def _figure(thing: str, failure: str, done: Sequence[Scored], failed: Sequence[Scored]) -> Figure:
+def _figure(
+    thing: str, failure: str, done: Sequence[Scored], failed: Sequence[Scored], threshold: float
+) -> Figure:
     known = [(one, one.score) for one in (*done, *failed) if one.score is not None]
     values = [value for _, value in known]
     good = [one.attempt.outcome == "done" for one, _ in known]
     groups = [str(one.attempt.patient) for one, _ in known]
-    (at,) = separated_at(values, good, groups, thresholds=[THRESHOLD])
+    (at,) = separated_at(values, good, groups, thresholds=[threshold])
     return Figure(
         thing,
         failure,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,21 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medebench.cases.phantoms.chest.spec import ChestSpec
-from medebench.files import write_text
 from medebench.progress import Progress, silent
 from medebench.tuning.chest_encoder.changing import Change
 from medebench.tuning.chest_encoder.disturbing import disturb, moved
 from medebench.tuning.chest_encoder.losses import changes, pictures_and_texts
 from medebench.tuning.chest_encoder.recipe import EncoderRecipe
 from medebench.tuning.chest_encoder.wording import claims, happened, stated, texts, true_of
-from medebench.tuning.keeping import CHECKPOINT, LOG, average, cosine_rate, keep, resume
+from medebench.tuning.descending import Losses, descend
 
 if TYPE_CHECKING:
     from torch import Tensor
     from transformers import CLIPTokenizer, VisionTextDualEncoderModel
-
-#: Steps between two checkpoints, and between two points of the loss curve.
-KEEP_EVERY, LOG_EVERY = 100, 25
 
 
 @dataclass(frozen=True)
@@ -63,42 +57,15 @@ def learn(
     folder: Path,
     progress: Progress = silent,
 ) -> list[dict[str, float]]:
-    """Train in place, continuing what is in `folder`; returns the loss curve.
-
-    The network ends with the averaged weights.
-    """
+    """Train in place, continuing what is in `folder`; returns the loss curve."""
     import torch
 
     optimizer = torch.optim.AdamW(network.parameters(), lr=recipe.rate, weight_decay=recipe.decay)
-    begun = resume(folder, network, optimizer)
-    averaged, curve = begun.averaged, begun.curve
-    network.train()
-    start, total = time.perf_counter(), 0.0
-    for step in range(begun.step, recipe.steps):
-        # Seeded by the step, so that a continued training is the same training.
-        batch = draw_batch(patients, recipe, step)
-        loss = loss_of(network, tokenizer, batch, recipe)
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
-        for group in optimizer.param_groups:
-            group["lr"] = recipe.rate * cosine_rate(step, recipe.steps, recipe.warm_up)
-        optimizer.step()
-        average(averaged, network, min(recipe.average, (step + 1) / (step + 10)))
-        total += float(loss.detach())
-        done = step + 1
-        seconds = begun.seconds + time.perf_counter() - start
-        if done % LOG_EVERY == 0:
-            curve.append({"step": done, "loss": round(total / LOG_EVERY, 6), "seconds": seconds})
-            total = 0.0
-        if done % KEEP_EVERY == 0 or done == recipe.steps:
-            # The log first: a checkpoint always finds the curve that belongs to it.
-            write_text(folder / LOG, json.dumps(curve))
-            keep(folder / CHECKPOINT, network, averaged, optimizer, done, seconds)
-        progress(done, recipe.steps)
-    network.load_state_dict(averaged)
-    network.eval()
-    return curve
+
+    def losses(step: int) -> Losses:
+        return {"loss": loss_of(network, tokenizer, draw_batch(patients, recipe, step), recipe)}
+
+    return descend(network, optimizer, losses, recipe, folder, progress)
 
 
 def draw_batch(patients: Patients, recipe: EncoderRecipe, step: int) -> Batch:

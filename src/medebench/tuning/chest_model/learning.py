@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,17 +12,13 @@ from numpy.typing import NDArray
 
 from medebench.cases.phantoms.chest.captions import any_caption
 from medebench.cases.phantoms.chest.spec import ChestSpec
-from medebench.files import write_text
 from medebench.progress import Progress, silent
 from medebench.tuning.chest_model.recipe import ChestRecipe
-from medebench.tuning.keeping import CHECKPOINT, LOG, average, cosine_rate, keep, resume
+from medebench.tuning.descending import Losses, descend
 
 if TYPE_CHECKING:
     from diffusers import DDIMScheduler, UNet2DConditionModel
     from transformers import CLIPTextModel, CLIPTokenizer
-
-#: Steps between two checkpoints, and between two points of the loss curve.
-KEEP_EVERY, LOG_EVERY = 250, 25
 
 
 @dataclass(frozen=True)
@@ -49,20 +43,13 @@ def learn(
     folder: Path,
     progress: Progress = silent,
 ) -> list[dict[str, float]]:
-    """Train in place, continuing what is in `folder`; returns the loss curve.
-
-    The networks end with the averaged weights.
-    """
+    """Train in place, continuing what is in `folder`; returns the loss curve."""
     import torch
 
     networks = torch.nn.ModuleList([unet, text_encoder])
     optimizer = torch.optim.AdamW(networks.parameters(), lr=recipe.rate, weight_decay=1e-2)
-    begun = resume(folder, networks, optimizer)
-    averaged, curve = begun.averaged, begun.curve
-    networks.train()
-    start, total = time.perf_counter(), 0.0
-    for step in range(begun.step, recipe.steps):
-        # Seeded by the step, so that a continued training is the same training.
+
+    def losses(step: int) -> Losses:
         rng = np.random.default_rng((recipe.seed, step))
         torch.manual_seed(recipe.seed * 100_003 + step)
         chosen = rng.integers(len(chests), size=recipe.batch)
@@ -79,25 +66,6 @@ def learn(
         wanted = scheduler.get_velocity(clean, noise, times)
         guess = unet(noisy, times, text_encoder(read.input_ids)[0]).sample
         error = (guess - wanted).square().mean(1)
-        loss = (error * weight).sum() / weight.sum()
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(networks.parameters(), 1.0)
-        for group in optimizer.param_groups:
-            group["lr"] = recipe.rate * cosine_rate(step, recipe.steps, recipe.warm_up)
-        optimizer.step()
-        average(averaged, networks, min(recipe.average, (step + 1) / (step + 10)))
-        total += float(loss.detach())
-        done = step + 1
-        seconds = begun.seconds + time.perf_counter() - start
-        if done % LOG_EVERY == 0:
-            curve.append({"step": done, "loss": round(total / LOG_EVERY, 6), "seconds": seconds})
-            total = 0.0
-        if done % KEEP_EVERY == 0 or done == recipe.steps:
-            # The log first: a checkpoint always finds the curve that belongs to it.
-            write_text(folder / LOG, json.dumps(curve))
-            keep(folder / CHECKPOINT, networks, averaged, optimizer, done, seconds)
-        progress(done, recipe.steps)
-    networks.load_state_dict(averaged)
-    networks.eval()
-    return curve
+        return {"loss": (error * weight).sum() / weight.sum()}
+
+    return descend(networks, optimizer, losses, recipe, folder, progress)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from medebench.files import write_text
 from medebench.progress import Progress, silent
-from medebench.tuning.keeping import CHECKPOINT, LOG, average, cosine_rate, keep, resume
+from medebench.tuning.descending import Losses, descend
 from medebench.tuning.phantom_editor.gaze import Gaze, concept_places
 from medebench.tuning.phantom_editor.recipe import Recipe
 from medebench.tuning.phantom_editor.wording import Wording
@@ -23,8 +20,6 @@ if TYPE_CHECKING:
     from diffusers import DDIMScheduler, UNet2DConditionModel
     from transformers import CLIPTextModel, CLIPTokenizer
 
-#: Steps between two checkpoints, and between two points of the loss curve.
-KEEP_EVERY, LOG_EVERY = 200, 20
 #: Learning rate of the layers that begin as a copy, as a share of the others'.
 CARRIER_RATE = 0.1
 
@@ -62,24 +57,17 @@ def learn(
     folder: Path,
     progress: Progress = silent,
 ) -> list[dict[str, float]]:
-    """Train in place, continuing what is in `folder`; returns the loss curve.
-
-    The networks end with the averaged weights.
-    """
+    """Train in place, continuing what is in `folder`; returns the loss curve."""
     import torch
     import torch.nn.functional as functional
 
     networks = torch.nn.ModuleList([unet, text_encoder])
     optimizer = torch.optim.AdamW(_groups(networks), lr=recipe.rate, weight_decay=1e-2)
-    begun = resume(folder, networks, optimizer)
-    averaged, curve = begun.averaged, begun.curve
     tokens = _tokens(lessons, tokenizer)
     teacher = _Teacher(lessons, recipe)
     places = concept_places(lessons.words, tokenizer)
-    networks.train()
-    start, sums = time.perf_counter(), np.zeros(3)
-    for step in range(begun.step, recipe.steps):
-        # Seeded by the step, so that a continued training is the same training.
+
+    def losses(step: int) -> Losses:
         rng = np.random.default_rng((recipe.seed, step))
         torch.manual_seed(recipe.seed * 100_003 + step)
         batch = teacher.batch(rng)
@@ -98,33 +86,16 @@ def learn(
         if step >= recipe.gaze_from:
             seen, covered = teacher.gaze(batch, places)
             loss = loss + recipe.gaze * gaze.loss(seen, covered)
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(networks.parameters(), 1.0)
-        rate = recipe.rate * cosine_rate(step, recipe.steps, recipe.warm_up)
-        for group in optimizer.param_groups:
-            group["lr"] = rate * group["share"]
-        optimizer.step()
-        average(averaged, networks, min(recipe.average, (step + 1) / (step + 10)))
         with torch.no_grad():
             outside = functional.relu(2 - weight)
-            parts = (loss, (error * outside).sum() / outside.sum().clamp(min=1))
-            inside = (error * (1 - outside)).sum() / (1 - outside).sum().clamp(min=1)
-            sums += [float(parts[0]), float(parts[1]), float(inside)]
-        done = step + 1
-        seconds = begun.seconds + time.perf_counter() - start
-        if done % LOG_EVERY == 0:
-            mean = sums / LOG_EVERY
-            sums = np.zeros(3)
-            curve.append(_point(done, mean, seconds))
-        if done % KEEP_EVERY == 0 or done == recipe.steps:
-            # The log first: a checkpoint always finds the curve that belongs to it.
-            write_text(folder / LOG, json.dumps(curve))
-            keep(folder / CHECKPOINT, networks, averaged, optimizer, done, seconds)
-        progress(done, recipe.steps)
-    networks.load_state_dict(averaged)
-    networks.eval()
-    return curve
+            inside = 1 - outside
+            parts = {
+                name: (error * part).sum() / part.sum().clamp(min=1)
+                for name, part in (("outside", outside), ("inside", inside))
+            }
+        return {"loss": loss, **parts}
+
+    return descend(networks, optimizer, losses, recipe, folder, progress)
 
 
 class _Teacher:
@@ -215,9 +186,3 @@ def _groups(networks: torch.nn.Module) -> list[dict[str, Any]]:
         {"params": parts[False], "share": 1.0},
         {"params": parts[True], "share": CARRIER_RATE, "weight_decay": 0.0},
     ]
-
-
-def _point(step: int, mean: NDArray[np.float64], seconds: float) -> dict[str, float]:
-    names = ("loss", "outside", "inside")
-    values = {name: round(float(one), 6) for name, one in zip(names, mean, strict=True)}
-    return {"step": step, **values, "seconds": round(seconds, 1)}

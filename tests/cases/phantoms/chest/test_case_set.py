@@ -9,6 +9,7 @@ from typing import get_args
 import numpy as np
 import pytest
 from PIL import Image
+from scipy import ndimage
 from typer.testing import CliRunner
 
 import medebench
@@ -17,7 +18,8 @@ from medebench.cases.audit import audit
 from medebench.cases.audit.fix import fix
 from medebench.cases.builtin import ChestSettings
 from medebench.cases.phantoms.chest.captions import caption
-from medebench.cases.phantoms.chest.editing import SHIFTS, chest_edit, chest_tasks
+from medebench.cases.phantoms.chest.regions import SEAM
+from medebench.cases.phantoms.chest.shifts import SHIFTS, chest_edit, member
 from medebench.cases.phantoms.chest.spec import DEVICES, FINDINGS, Device
 from medebench.cases.phantoms.chest.write import write_chest_phantoms
 from medebench.cli import app
@@ -37,13 +39,13 @@ def cases():
 
 
 def test_every_thing_is_removed_and_added_once(edits):
-    done = {(edit.task.kind, edit.task.name) for edit in edits}
+    done = {(edit.kind, edit.thing.name) for edit in edits}
     assert done == {(k, n) for k in ("removal", "addition") for n in (*FINDINGS, *DEVICES)}
     for edit in edits:
         ill, well = edit.before.spec, edit.after.spec
-        if edit.task.kind == "addition":
+        if edit.kind == "addition":
             ill, well = well, ill
-        assert ill.without(edit.task.name) == well != ill
+        assert ill.without(edit.thing.name) == well != ill
 
 
 def test_all_that_changes_may_change(edits):
@@ -56,33 +58,34 @@ def test_all_that_changes_may_change(edits):
 
 def test_what_must_stay_is_kept_and_what_must_change_is_not(edits):
     for edit in edits:
-        having = edit.before if edit.task.kind == "removal" else edit.after
-        changed = having.masks[edit.task.name]
+        having = edit.before if edit.kind == "removal" else edit.after
+        changed = having.masks[edit.thing.name]
         staying = np.zeros_like(changed)
         for device in edit.before.spec.devices:
-            if device.name != edit.task.name:
-                staying |= edit.before.masks[device.name] | edit.after.masks[device.name]
+            if device.name != edit.thing.name:
+                staying |= edit.before.cores[device.name]
         fixed = having.masks["marker"] | having.masks["border"]
+        far = ndimage.distance_transform_edt(~edit.edit) > SEAM
         if isinstance(edit.thing, Device):
             assert not (edit.keep & changed).any()
-            assert np.array_equal(edit.keep, (fixed | staying) & ~changed)
+            assert np.array_equal(edit.keep, ((fixed | staying) & ~changed) | far)
         else:
-            assert np.array_equal(edit.keep, fixed | staying)
-            assert not (edit.keep & changed & ~staying).any()
+            assert np.array_equal(edit.keep, fixed | staying | far)
+            assert not (edit.keep & changed & ~staying & ~fixed).any()
         assert edit.keep.any()
 
 
 def test_the_shifts_of_stress_tests():
-    for index in range(3):
-        spec = chest_edit(index, 5, "manifestation").after.spec
-        assert spec.device("chest drain") and not spec.findings and spec.look.hospital in "AB"
-        before = chest_edit(index, 5, "acquisition").before.spec
-        assert before.finding("opacities") and before.look.hospital == "B"
-        added = chest_edit(index, 5, "population")
-        assert not added.before.spec.findings and not added.before.spec.devices
-        assert added.task.name == ("oedema", "pacemaker", "consolidation")[index]
-    assert {task.kind for task in chest_tasks("removal")} == {"removal"}
-    assert get_args(ChestSettings.model_fields["shift"].annotation) == SHIFTS
+    for shift in SHIFTS:
+        asked = [edit for index in range(6) for edit in member(shift, 5, index).edits]
+        for index in range(3):
+            edit = chest_edit(index, 5, shift)
+            assert edit.before.spec == asked[index].before.spec
+            assert edit.after.spec == asked[index].after.spec
+            assert np.array_equal(edit.keep, asked[index].keep)
+    assert {chest_edit(index, 5, "removal").kind for index in range(9)} == {"removal"}
+    known = get_args(ChestSettings.model_fields["shift"].annotation)
+    assert known == ("all", "removal", "addition", *SHIFTS)
 
 
 def test_cases_hold_what_the_edits_are(cases, edits):
@@ -96,7 +99,7 @@ def test_cases_hold_what_the_edits_are(cases, edits):
         assert case.prompt == caption(edit.after.spec, hospital=True)
         assert case.caption == caption(edit.before.spec, hospital=True) != case.prompt
         assert (case.organ, case.modality) == ("Chest", "radiograph")
-        assert case.task == edit.task.title and case.task.endswith(case.key_concept)
+        assert case.task == edit.title and case.task.endswith(case.key_concept)
         assert case.key_concept in case.rephrased_prompt
         assert case.rephrased_prompt.startswith(case.task.split()[0])
         assert "{" not in case.description and len(case.description.split()) > 12

@@ -32,9 +32,9 @@ def _drain(grid: Grid, device: Device) -> tuple[Field, Field]:
         (sign * (0.52 + wobble[3]), -0.36),
         (sign * 0.36, -0.52 + wobble[0]),
     ]
-    tube = grid.stroke(points, 0.050)
-    lumen = grid.stroke(points, 0.020)
-    return 0.26 * tube - 0.10 * lumen, tube
+    tube = grid.stroke(points, 0.070)
+    lumen = grid.stroke(points, 0.028)
+    return 0.36 * tube - 0.10 * lumen, tube
 
 
 def _pacemaker(grid: Grid, device: Device) -> tuple[Field, Field]:

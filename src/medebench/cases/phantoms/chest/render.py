@@ -23,7 +23,7 @@ T = TypeVar("T")
 #: Density added, and the share of each pixel that is covered.
 Placed: TypeAlias = tuple[Field, Field]
 #: Changes whenever the same spec gives another picture.
-VERSION = 1
+VERSION = 2
 SIZE = 128
 SMALLEST = 64
 #: Of 255 grey levels: what changes less is lost when the picture is rounded.

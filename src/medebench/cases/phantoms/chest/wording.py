@@ -23,13 +23,13 @@ _ARTICLE = {"opacities": "", "oedema": "", "wires": ""}
 def instruction(edit: ChestEdit) -> str:
     thing = edit.thing
     words = finding_words(thing) if isinstance(thing, Finding) else device_words(thing)
-    if edit.task.kind == "removal":
+    if edit.kind == "removal":
         return f"Remove the {words} from this chest radiograph."
     return f"Add {_ARTICLE.get(thing.name, 'a ')}{words} to this chest radiograph."
 
 
 def description(edit: ChestEdit) -> str:
-    shows = "no longer shows" if edit.task.kind == "removal" else "now shows"
+    shows = "no longer shows" if edit.kind == "removal" else "now shows"
     return (
         f"A chest radiograph of the same patient that {shows} {seen(edit.thing)}; "
         "bones, heart, all other devices and the look of the picture are as before."

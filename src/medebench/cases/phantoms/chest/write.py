@@ -10,8 +10,9 @@ import numpy as np
 from PIL import Image
 
 from medebench.cases.phantoms.chest.captions import caption
-from medebench.cases.phantoms.chest.editing import ChestEdit, Shift, chest_edit
+from medebench.cases.phantoms.chest.editing import ChestEdit
 from medebench.cases.phantoms.chest.render import SIZE, VERSION
+from medebench.cases.phantoms.chest.shifts import Edits, chest_edit
 from medebench.cases.phantoms.chest.wording import description, instruction
 from medebench.files import whole_folder, write_json
 from medebench.parallel import core_count, in_parallel
@@ -29,7 +30,7 @@ def write_chest_phantoms(
     out: Path,
     count: int = 64,
     seed: int = 0,
-    shift: Shift = "all",
+    shift: Edits = "all",
     size: int = SIZE,
     *,
     progress: Callable[[int], None] | None = None,
@@ -70,7 +71,7 @@ def _write(root: Path, number: int, edit: ChestEdit) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "id": number,
         "Organ": "Chest",
-        "Task": edit.task.title,
+        "Task": edit.title,
         # With the hospital: a model that knows hospitals must be told to stay there.
         "prompt": caption(edit.after.spec, hospital=True),
         "rephrased_prompt": instruction(edit),
@@ -82,8 +83,8 @@ def _write(root: Path, number: int, edit: ChestEdit) -> dict[str, Any]:
         Image.fromarray(pixels).save(root / entry[key], format="PNG")
     return entry | {
         "url": "",
-        "key_concept": edit.task.name,
+        "key_concept": edit.thing.name,
         "modality": "radiograph",
-        "kind": edit.task.kind,
+        "kind": edit.kind,
         "hospital": edit.before.spec.look.hospital,
     }

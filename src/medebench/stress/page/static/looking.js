@@ -4,7 +4,6 @@ MB.looking = (() => {
   const edits = MB.edits;
   const el = MB.el;
   const $ = MB.$;
-  const dialog = $("edit");
   const NAMES = ["before", "after", "difference", "as it should be"];
   let shown = null;
   let keys = [];
@@ -32,9 +31,8 @@ MB.looking = (() => {
       el("span", { class: "tag left", text: left }), el("span", { class: "tag right", text: right }),
       el("span", { class: "line", "aria-hidden": "true" }));
     for (const button of $("edit-strip").children) button.setAttribute("aria-pressed", button.dataset.name === right);
-    slide();
+    large.slide();
   };
-  const slide = () => $("edit-view").style.setProperty("--cut", `${$("edit-slider").value}%`);
 
   const strip = (names) => MB.fill($("edit-strip"), ...names.map((name) => el("button", {
     type: "button", "data-name": name, "aria-label": `Show ${name} on the right`,
@@ -67,7 +65,6 @@ MB.looking = (() => {
     MB.options($("edit-over"), lines, lines.some(([value]) => value === over) ? over : "");
     $("edit-title").textContent = one.id;
     $("edit-place").textContent = MB.browse.place(one);
-    $("edit-link").href = `#edit=${encodeURIComponent(one.id)}`;
     $("edit-previous").disabled = !MB.browse.beside(one, -1);
     $("edit-next").disabled = !MB.browse.beside(one, 1);
     MB.fill($("edit-answers"), MB.browse.state(one), ...MB.said.boxes(one));
@@ -77,50 +74,17 @@ MB.looking = (() => {
   };
 
   const open = (one, picture = null) => {
-    const hash = `#edit=${encodeURIComponent(one.id)}`;
-    if (location.hash !== hash) history.replaceState(null, "", hash);
     if (picture && picture !== "before") right = picture;
     render(one);
-    if (!dialog.open) dialog.showModal();
-    dialog.scrollTop = 0;
+    large.show(one.id);
   };
   const step = (by) => { const next = shown && MB.browse.beside(shown, by); if (next) open(next); };
-
-  const follow = () => {
-    const match = /^#edit=(.*)$/.exec(location.hash);
-    if (!match) { if (dialog.open) dialog.close(); return; }
-    let id = match[1];
-    try { id = decodeURIComponent(id); } catch { /* not encoded: take it as it is */ }
-    const one = edits.byId.get(id);
-    if (one) open(one);
-  };
+  const follow = (id) => { const one = edits.byId.get(id); if (one) open(one); };
+  const large = MB.large("edit", { step, follow, closed: () => { shown = null; } });
 
   $("edit-a").addEventListener("change", () => { left = $("edit-a").value; draw(); });
   $("edit-b").addEventListener("change", () => { right = $("edit-b").value; draw(); });
   $("edit-over").addEventListener("change", () => { over = $("edit-over").value; draw(); });
-  $("edit-slider").addEventListener("input", slide);
-  const drag = (event) => {
-    if (!event.buttons) return;
-    const box = $("edit-view").getBoundingClientRect();
-    $("edit-slider").value = 100 * (event.clientX - box.left) / box.width;
-    slide();
-  };
-  for (const name of ["pointerdown", "pointermove"]) $("edit-view").addEventListener(name, drag);
-  $("edit-previous").addEventListener("click", () => step(-1));
-  $("edit-next").addEventListener("click", () => step(1));
-  $("edit-close").addEventListener("click", () => dialog.close());
-  dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
-  dialog.addEventListener("close", () => {
-    shown = null;
-    if (location.hash.startsWith("#edit=")) history.replaceState(null, "", "#gallery");
-  });
-  dialog.addEventListener("keydown", (event) => {
-    // In a slider or a list the arrows keep their own meaning.
-    if (["INPUT", "SELECT"].includes(event.target.tagName) || event.altKey || event.ctrlKey || event.metaKey) return;
-    if (event.key === "ArrowLeft") { step(-1); event.preventDefault(); }
-    if (event.key === "ArrowRight") { step(1); event.preventDefault(); }
-  });
-  window.addEventListener("hashchange", follow);
-  follow();
+  large.go();
   return { open };
 })();
