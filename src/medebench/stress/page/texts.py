@@ -148,7 +148,10 @@ def threshold_text(threshold: float) -> str:
 
 def glossary(task: Task) -> list[tuple[str, str]]:
     """What each word means, with the numbers that it takes."""
-    few = f"everything else, and always with fewer than {LEAST_GROUPS} groups among the kept edits"
+    few = (
+        f"everything else, and always with fewer than {LEAST_GROUPS} groups among the kept edits, "
+        "or where every reference breaks down too"
+    )
     if task == "segmentation":
         return [
             ("fragile", f"a loss above {FRAGILE_DICE:.2f} Dice is shown"),

@@ -46,12 +46,12 @@ class Segmenter:
 
 
 class ClassifierNetwork(nn.Module):  # type: ignore[misc]
-    """(n, 1, height, width) to n logits; it looks at a quarter of the height and width."""
+    """(n, 1, height, width) to n logits; it works at half the size, which is much quicker."""
 
     def __init__(self) -> None:
         super().__init__()
         self.layers = nn.Sequential(
-            nn.AvgPool2d(4),
+            nn.AvgPool2d(2),
             _convolution(1, 12),
             _convolution(12, 24, stride=2),
             _convolution(24, 40, stride=2),

@@ -30,5 +30,5 @@ class Training:
         return self.epochs * max(1, self.patients // self.batch)
 
 
-CLASSIFIER = Training(patients=480, epochs=12)
+CLASSIFIER = Training(patients=480, epochs=24)
 SEGMENTER = Training(patients=400, epochs=10, batch=16)
