@@ -19,7 +19,7 @@ bench: .venv/dev .venv/references/stamp .venv/weights/stamp
 lint: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	MYPY_NUM_WORKERS=2 $(BIN)/mypy
 
 # The stamps are remade when the dependencies change. Modules are compiled when they are first used:
 # most of the thousands that are installed never are.
