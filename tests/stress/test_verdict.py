@@ -136,6 +136,9 @@ def test_words_mind_a_reference_that_breaks_down_too():
     assert outcome.words[0].startswith("mine: unclear, because every reference breaks down")
     assert "theirs, meant as a reference, breaks down on the edits" in outcome.words[-1]
     assert {at.verdict["mine"] for at in outcome.thresholds} == {"unclear"}
+    less = classifier(stress, "less", 0.97, 0.6, seed=4)
+    assert _conclude(stress, [less]).verdict["less"] == "weaker"
+    assert _conclude(stress, [less, both[1]]).verdict["less"] == "unclear"
     fair = classifier(stress, "fair", 0.97, 0.96, seed=3, reference=True)
     assert _conclude(stress, [*both, fair]).verdict["mine"] == "shortcut"
     assert "Whether mine loses more than theirs is not shown" in outcome.words[1]

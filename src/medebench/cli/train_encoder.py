@@ -27,7 +27,7 @@ def chest_encoder(
 ) -> None:
     """Train the built-in encoder of the edit score again, from nothing.
 
-    Some ten minutes on one core. Stopped, the same command continues from the last
+    About five minutes on one core. Stopped, the same command continues from the last
     checkpoint. The recipe, its seed and what came out are in docs/chest-encoder.md.
 
     Examples:

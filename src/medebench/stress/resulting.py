@@ -85,11 +85,13 @@ def told(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _brief(identity: str) -> str:
-    """For people: hashes as far as anybody reads them, no folders, no empty settings.
+    """For people: hashes as far as anybody reads them, no folders of this machine.
 
     >>> _brief('python mine.py 85c59e952881027a Mine {} ')
     'python mine.py 85c59e952881 Mine'
+    >>> _brief('command 1 [["/home/my folder/python", "envs/predict.py"], {}]')
+    'command 1 [["python", "envs/predict.py"], {}]'
     """
     short = re.sub(r"\b([0-9a-f]{12})[0-9a-f]+\b", r"\1", identity)
-    named = re.sub(r"(?:[A-Za-z]:)?(?:[\\/][^\\/\s\",]+)+[\\/]([^\\/\s\",]+)", r"\1", short)
-    return re.sub(r"\{\}(, )?", "", named).strip()
+    named = re.sub(r'"(?:[A-Za-z]:)?[\\/][^"]*[\\/]([^"\\/]+)"', r'"\1"', short)
+    return re.sub(r" \{\}(?=\s|$)", "", named).strip()

@@ -46,8 +46,6 @@ def read_table(data: Path, root: Path | None = None) -> Table:
         raise InputError(f"{source}: holds no row")
     rows = tuple(_row(source, number, one) for number, one in enumerate(records, start=1))
     columns = frozenset(name for row in rows for name in row.cells)
-    if len(columns) == 1 and (mark := next((one for one in ";\t|" if one in min(columns)), "")):
-        raise InputError(f"{source}: columns are separated by {mark!r}; save it with commas")
     return Table(source, root or source.parent, columns, rows)
 
 

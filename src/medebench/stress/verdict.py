@@ -17,6 +17,7 @@ Word = Literal["shortcut", "fragile", "weaker", "robust", "unclear"]
 
 #: Words against a predictor.
 COLLAPSED: tuple[Word, ...] = ("shortcut", "fragile")
+LOST: tuple[Word, ...] = (*COLLAPSED, "weaker")
 #: Fewer groups (patients) among the kept edits say nothing.
 LEAST_GROUPS = 20
 #: Accuracy of tossing a coin: a predictor that sees nothing is not worse than that.
@@ -124,7 +125,7 @@ def verdicts(outcome: StressOutcome) -> dict[str, Ruling]:
 
 
 def settled(found: Mapping[str, Ruling], references: Sequence[str]) -> dict[str, Ruling]:
-    """No word against a predictor where every reference breaks down too.
+    """No word against a predictor where every reference breaks down.
 
     Edits that failed break down whoever is right about them. The references' own words stay: they
     say what is seen, and nobody relies on them.
@@ -132,8 +133,8 @@ def settled(found: Mapping[str, Ruling], references: Sequence[str]) -> dict[str,
     if not references or any(found[name].word not in COLLAPSED for name in references):
         return dict(found)
     return {
-        name: Ruling("unclear", "every reference breaks down on the edits too")
-        if one.word in COLLAPSED and name not in references
+        name: Ruling("unclear", "every reference breaks down on the edits")
+        if one.word in LOST and name not in references
         else one
         for name, one in found.items()
     }

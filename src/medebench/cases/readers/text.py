@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,10 +55,18 @@ def _samples(path: Path, value: Any) -> list[Any]:
 
 def _csv(path: Path, text: str) -> list[Any]:
     try:
-        rows = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
+        reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+        _check_separator(path, reader.fieldnames or ())
+        rows = list(reader)
     except csv.Error as error:
         raise InputError(f"{path}: not CSV ({error})") from None
     for number, row in enumerate(rows, start=2):
         if None in row:
             raise InputError(f"{path}, line {number}: more cells than the header has columns")
     return rows
+
+
+def _check_separator(path: Path, header: Sequence[str]) -> None:
+    """Some spreadsheets write other marks where people set commas in numbers."""
+    if len(header) == 1 and (mark := next((one for one in ";\t|" if one in header[0]), "")):
+        raise InputError(f"{path}: columns are separated by {mark!r}; save it with commas")

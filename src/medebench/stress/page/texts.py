@@ -150,7 +150,7 @@ def glossary(task: Task) -> list[tuple[str, str]]:
     """What each word means, with the numbers that it takes."""
     few = (
         f"everything else, and always with fewer than {LEAST_GROUPS} groups among the kept edits, "
-        "or where every reference breaks down too"
+        "or with a loss where every reference breaks down"
     )
     if task == "segmentation":
         return [

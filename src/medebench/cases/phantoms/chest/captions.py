@@ -32,7 +32,9 @@ def device_words(device: Device, precise: bool = True) -> str:
 
 
 def absent(name: str) -> str:
-    """>>> absent("pneumothorax")
+    """What a caption says of a finding that is not there.
+
+    >>> absent("pneumothorax")
     'no pneumothorax'
     """
     return f"no {name}"

@@ -11,8 +11,7 @@ import medebench
 PACKAGE = Path(medebench.__file__).parent
 MODULES = sorted(
     ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
-    for folder in ("analysis", "study")
-    for path in (PACKAGE / folder).rglob("*.py")
+    for path in PACKAGE.rglob("*.py")
     if ">>> " in path.read_text("utf-8")
 )
 
