@@ -23,9 +23,10 @@ FOLDER = Path(__file__).parent.parent / ".venv" / "references"
 #: the operators it asks for are known by name.
 USABLE_TORCHVISION = """
 import torch
-_library = torch.library.Library("torchvision", "DEF")
-for _name in ("nms", "qnms"):
-    _library.define(_name + "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+if torch.version.cuda is None:  # beside a CUDA build torchvision defines its own
+    _library = torch.library.Library("torchvision", "DEF")
+    for _name in ("nms", "qnms"):
+        _library.define(_name + "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
 """
 _FRAME = """
 import sys, warnings

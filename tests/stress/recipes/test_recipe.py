@@ -37,6 +37,7 @@ def written(tmp_path_factory) -> Path:
 
 def files(folder: Path) -> dict[str, bytes]:
     found = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    found = (path for path in found if path.parent.name != "__pycache__")
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
 
 
