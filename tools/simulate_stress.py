@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from medebench.analysis.bootstrap import Interval
+from medebench.analysis import Difference, Interval, share
+from medebench.stress.auroc import ranked
 from medebench.stress.comparing import Answers, compare
-from medebench.stress.intervals import less, ranked, share
 from medebench.stress.outcome import EditOutcome
 from medebench.stress.sample import Intended, Sample, StressSet
 from medebench.stress.verdict import ruling
@@ -94,17 +94,17 @@ def _share(rng: Rng, truth: float, groups: int, each: int) -> tuple[Interval | N
     right = _answers(rng, truth, groups, each)
     number = np.repeat(np.arange(groups), each)
     drawn = right.mean(axis=1)[rng.integers(groups, size=(2000, groups))].mean(axis=1)
-    return share(right.ravel(), number, groups).interval, _percentile(drawn)
+    return share(right.ravel(), number, groups).interval(), _percentile(drawn)
 
 
 def _loss(rng: Rng, before: float, after: float, edits: int) -> tuple[Interval | None, ...]:
     """Negatives of other patients, and edits; single pictures."""
     whole, total = np.arange(2 * edits), 2 * edits
     first, second = rng.random(edits) < before, rng.random(edits) < after
-    ours = less(share(first, whole[:edits], total), share(second, whole[edits:], total))
+    ours = Difference(share(first, whole[:edits], total), share(second, whole[edits:], total))
     picks = rng.integers(edits, size=(2, 2000, edits))
     drawn = first[picks[0]].mean(axis=1) - second[picks[1]].mean(axis=1)
-    return ours.interval, _percentile(drawn)
+    return ours.interval(), _percentile(drawn)
 
 
 def _auroc(rng: Rng, truth: float, number: int) -> tuple[Interval | None, ...]:

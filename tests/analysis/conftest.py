@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from medebench.analysis.bootstrap import Floats
+from medebench.analysis.clusters import Floats
 from medebench.analysis.ranked import Ranked
 
 Frame = Callable[[Iterable[dict[str, Any]]], pl.DataFrame]

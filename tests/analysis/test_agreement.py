@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import ConstantInputWarning, kendalltau, spearmanr, t
 
+from medebench.analysis import mean
 from medebench.analysis.agreement import Agreement, agreement, self_agreement
-from medebench.analysis.bootstrap import cluster_interval
 from medebench.analysis.jackknife import agreement_interval
 from medebench.analysis.ranked import Estimate, Ranked, midranks
 from tests.references import run_reference
@@ -206,7 +206,7 @@ def test_full_agreement_and_full_disagreement():
     for name in NUMBERS:
         estimate = getattr(found, name)
         assert estimate.value == 1.0 and estimate.interval is None
-        assert estimate.reason == "no interval: all sources say the same"
+        assert estimate.reason == "no interval: all source images say the same"
     ranks[1] = ranks[1, :, ::-1]
     found = agreement(study(ranks))
     assert (found.spearman.value, found.kendall.value, found.same_order.value) == (-1, -1, 0)
@@ -221,7 +221,7 @@ def test_two_people_who_tie_everything():
     assert found.spearman.value == pytest.approx((0.5 + 1 + 1) / 3)
     assert found.spearman.reason == (
         "undefined in 2 of 5 comparisons, where an annotator tied all outputs; "
-        "no interval: fewer than 4 sources"
+        "no interval: 3 source images"
     )
     assert (found.same_order.n, found.same_order.of) == (5, 5)
     ranks[:] = 2.0
@@ -250,7 +250,7 @@ def test_fewer_than_four_sources_have_no_interval():
     enough = study(ranked.ranks, [f"source {c % 4}" for c in range(12)])
     for name in NUMBERS:
         assert getattr(agreement(few), name).interval is None
-        assert getattr(agreement(few), name).reason == "no interval: fewer than 4 sources"
+        assert getattr(agreement(few), name).reason == "no interval: 3 source images"
         assert getattr(agreement(enough), name).interval is not None
 
 
@@ -267,7 +267,7 @@ def test_many_sources_as_the_bootstrap():
     rng = np.random.default_rng(8)
     ranked = draw(rng, 2, 800, 6, missing=0, step=0)
     rows = [spearmanr(x, y).statistic for x, y in zip(*ranked.ranks, strict=True)]
-    low, high = cluster_interval(rows, ranked.sources)
+    low, high = mean(rows, ranked.sources).interval()
     found = agreement(ranked).spearman.interval
     assert found.low == pytest.approx(low, abs=0.1 * (high - low))
     assert found.high == pytest.approx(high, abs=0.1 * (high - low))

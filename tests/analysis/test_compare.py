@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from medebench.analysis import cluster_interval, compare_runs, holm
+from medebench.analysis import Bounds, compare_runs, holm
 
 from .conftest import Frame
 
@@ -38,9 +38,9 @@ def test_all_pairs_are_compared_as_scipy_does_and_corrected_together(frame: Fram
             n_resamples=np.inf,
         )
         assert pair.difference == pytest.approx(theirs.statistic, abs=1e-12)
-        assert pair.p == pytest.approx(theirs.pvalue, abs=1e-12)
-        interval = cluster_interval(a - b, [f"c{i}" for i in range(10)])
-        assert pair.interval == pytest.approx(interval, abs=1e-12)
+        paired = stats.ttest_rel(a, b)
+        assert pair.p == pytest.approx(max(theirs.pvalue, paired.pvalue), abs=1e-6)
+        assert pair.interval == pytest.approx(paired.confidence_interval(), abs=1e-9)
         assert (pair.n_cases, pair.n_clusters, pair.n_dropped) == (10, 10, 0)
     assert [pair.p_holm for pair in pairs] == holm([pair.p or 0 for pair in pairs])
 
@@ -83,7 +83,7 @@ def test_copies_within_a_source_do_not_sharpen_a_comparison(frame: Frame) -> Non
     scores = runs_of(frame, n=8, runs="ab").with_columns(source=pl.col("case"))
     copies = pl.concat([scores, scores.with_columns(case="copy of " + pl.col("case"))])
     [once], [twice] = compare_runs(scores, "cp"), compare_runs(copies, "cp")
-    assert twice.p == once.p
+    assert twice.p == pytest.approx(once.p, abs=1e-9)
     assert twice.interval == pytest.approx(once.interval, abs=1e-12)
     assert (twice.n_cases, twice.n_clusters) == (16, 8)
 
@@ -103,8 +103,29 @@ def test_runs_without_a_common_case_are_undefined_but_count_as_a_comparison(fram
 
 def test_equal_runs_are_equal(frame: Frame) -> None:
     scores = frame({"run": run, "case": str(i), "value": 0.1} for run in "ab" for i in range(20))
-    [pair] = compare_runs(scores, "cp")
-    assert (pair.direction, pair.interval, pair.p) == ("equal", (0.0, 0.0), 1.0)
+    [pair] = compare_runs(scores, "cp", bounds=Bounds(0, 1))
+    assert (pair.direction, pair.p) == ("equal", 1.0)
+    assert pair.interval is not None
+    assert pair.interval.low < 0 < pair.interval.high
+    [endless] = compare_runs(scores, "cp")
+    assert (endless.interval, endless.why) == (None, "no interval: all source images say the same")
+
+
+def test_nothing_is_significant_whose_interval_holds_zero(frame: Frame) -> None:
+    """One of six fails on both counts; without it all differences have the same sign."""
+    a = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+    b = [0.2, 0.25, 0.3, 0.22, 0.28, 0.25]
+    rows = [
+        {"run": run, "case": str(i), "value": value}
+        for run, values in (("a", a), ("b", b))
+        for i, value in enumerate(values)
+    ]
+    [pair] = compare_runs(frame(rows), "cp", bounds=Bounds(0, 1))
+    # Six failures of six leave room for a share of successes that would make up for it.
+    assert pair.interval is not None
+    assert pair.interval.low < 0 < pair.interval.high
+    assert pair.p is not None
+    assert pair.p > 0.05
 
 
 def test_unknown_names_are_refused(frame: Frame) -> None:

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from medebench.analysis import holm, sign_flip_test
+from medebench import analysis
+from medebench.analysis import Bounds, Interval, holm, sign_flip_test
 from medebench.analysis.agreement import agreement
-from medebench.analysis.bootstrap import Floats
+from medebench.analysis.clusters import Floats
 from medebench.analysis.ranked import Ranked, midranks
-from medebench.analysis.resampled import tail
 from medebench.analysis.worth import MetricWorth, Worths, metric_worths
 from tests.analysis.conftest import study
 
@@ -127,7 +127,7 @@ def test_higher_is_better_and_rank_one_is_best() -> None:
     assert (first.rho.value, first.best) == (1.0, 1.0)
     assert first.rho.interval is None  # no spread says nothing about how sure it is
     assert first.corrected is None
-    assert first.rho.reason == "no interval: all sources say the same"
+    assert first.rho.reason == "no interval: all source images say the same"
     assert (last.rho.value, last.tau.value, last.best) == (-1.0, -1.0, 0.0)
     assert first.behind is None
     assert first.p is None
@@ -179,17 +179,18 @@ def test_intervals_best_behind_and_p_are_those_of_plain_loops() -> None:
         known = [(x, t) for x, t in zip(values, times, strict=True) if x is not None]
         return sum(x * t for x, t in known) / sum(t for _, t in known)
 
-    def ends(values: Sequence[float | None]) -> tuple[float, ...]:
-        pairs = zip(values, people.sources, strict=True)
-        out = tail(0.95, len({source for x, source in pairs if x is not None}))
-        return tuple(np.quantile([mean(values, draw) for draw in draws], [out, 1 - out]))
+    def ends(values: Sequence[float | None], size: float) -> Interval | None:
+        known = [np.nan if x is None else x for x in values]
+        plain = analysis.mean(known, people.sources, Bounds(-size, size))
+        assert plain is not None
+        return plain.interval()
 
     means = {name: [mean(values, draw) for draw in draws] for name, values in rows.items()}
     leader = found.metrics[0].metric
     assert leader == "good"
     raw = {}
     for one in found.metrics:
-        assert one.rho.interval == pytest.approx(ends(rows[one.metric]), abs=1e-12)
+        assert one.rho.interval == pytest.approx(ends(rows[one.metric], 1), abs=1e-12)
         firsts = [max(means, key=lambda name: means[name][b]) for b in range(80)]
         assert one.best == pytest.approx(firsts.count(one.metric) / 80, abs=1e-12)
         if one.metric == leader:
@@ -202,7 +203,7 @@ def test_intervals_best_behind_and_p_are_those_of_plain_loops() -> None:
         assert one.behind is not None
         assert one.behind.value == pytest.approx(np.mean(known), abs=1e-12)
         assert one.behind.n == len(known)
-        assert one.behind.interval == pytest.approx(ends(gaps), abs=1e-12)
+        assert one.behind.interval == pytest.approx(ends(gaps, 2), abs=1e-12)
         assert one.behind.value > 0
         filled = [np.nan if gap is None else gap for gap in gaps]
         raw[one.metric] = sign_flip_test(filled, people.sources, seed=2)
@@ -249,25 +250,14 @@ def test_whoever_ranked_one_model_has_no_say() -> None:
     assert found.ceiling.reason == "no case was ranked by two annotators"
 
 
-def test_the_corrected_interval_is_fishers_at_bonferronis_level() -> None:
+def test_the_corrected_interval_has_bonferronis_level() -> None:
     people, metrics = drawn(4, 3, 30, 5)
-    found = metric_worths(people, metrics, resamples=400, seed=2)
-    draws = np.random.default_rng(2).multinomial(15, np.full(15, 1 / 15), size=400)
-    sources = sorted(set(people.sources))
-    times = draws[:, [sources.index(source) for source in people.sources]]
-    t = stats.t.ppf(1 - 0.05 / 3 / 2, 14)
+    found = metric_worths(people, metrics, resamples=50, seed=2)
     for one in found.metrics:
-        rows = by_hand(people, metrics[one.metric])
-        known = np.array([row is not None for row in rows])
-        rho = np.array([row for row in rows if row is not None])
-        means = (times[:, known] * rho).sum(axis=1) / times[:, known].sum(axis=1)
-        error = means.std() * np.sqrt(15 / 14) / (1 - rho.mean() ** 2)
-        low, high = np.tanh(np.arctanh(rho.mean()) + np.array([-1, 1]) * t * error)
-        plain = one.rho.interval
+        rows = [np.nan if row is None else row for row in by_hand(people, metrics[one.metric])]
+        plain = analysis.mean(rows, people.sources, Bounds(-1, 1))
         assert plain is not None
-        assert one.corrected == pytest.approx(
-            (min(low, plain.low), max(high, plain.high)), abs=1e-12
-        )
+        assert one.corrected == pytest.approx(plain.interval(1 - 0.05 / 3), abs=1e-12)
         assert one.sources == 15
     [alone] = metric_worths(people, {"good": metrics["good"]}, resamples=50).metrics
     assert alone.corrected == alone.rho.interval

@@ -123,8 +123,8 @@ def test_all_or_none_is_not_certain(grounded: list[mb.Run]) -> None:
     assert diagnosis is not None
     [identity] = [one for one in diagnosis.profiles if one.name == "identity"]
     assert identity.success.mean == 0 and identity.success.low == 0
-    # Clopper and Pearson, 0 of 8.
-    assert identity.success.high == pytest.approx(0.3694, abs=1e-3)
+    # Wilson's, 0 of 8, with Student's quantile for 7 degrees of freedom: t² / (8 + t²).
+    assert identity.success.high == pytest.approx(2.3646**2 / (8 + 2.3646**2), abs=1e-4)
 
 
 def test_overlay_colours() -> None:

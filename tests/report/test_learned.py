@@ -101,7 +101,8 @@ def test_they_leave_the_headline_table(
 
 
 def test_numbers_are_those_of_the_analysis(learned: list[mb.Run], page: Path) -> None:
-    expected = summarise(pl.concat([run.frame() for run in learned]))
+    bounds = {score.name: score.bounds for score in collect(learned).scores}
+    expected = summarise(pl.concat([run.frame() for run in learned]), bounds=bounds)
     found = {(row["run"], row["metric"]): row for row in rows_of(page.parent / "learned.csv")}
     assert len(found) == 9
     for row in expected.filter(pl.col("metric").is_in([ALEX, ISIM, TALIGN])).iter_rows(named=True):

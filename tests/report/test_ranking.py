@@ -9,6 +9,7 @@ import polars as pl
 
 import medebench as mb
 from medebench.analysis import compare_runs, holm
+from medebench.analysis.interval import UNIT
 from medebench.report import build_report, headline_table
 from medebench.report.collect import collect
 from medebench.report.statistics import CONTROLS, MODELS, compute
@@ -101,9 +102,9 @@ def test_each_family_is_corrected_once(small_set: mb.CaseSet, tmp_path: Path) ->
     runs = adopt_copies(small_set, tmp_path, ["A", "B", "C"])
     runs += [mb.edit(small_set, name, out=tmp_path / "runs" / name) for name in ("noise", "blur")]
     for place, run in enumerate(runs):
-        put_scores(run, EA, {f"c{i}": 0.9 - place * (i % 4) / 20 for i in range(9)})
+        put_scores(run, EA, {f"c{i}": 0.9 - (place + 1) * (i % 4) / 20 for i in range(9)})
     frame = pl.concat([run.frame() for run in runs])
-    plain = {frozenset((p.run_a, p.run_b)): p.p for p in compare_runs(frame, EA)}
+    plain = {frozenset((p.run_a, p.run_b)): p.p for p in compare_runs(frame, EA, bounds=UNIT)}
     pairs = compute(collect(runs)).pairs
     assert len(pairs[MODELS, EA]) == 3 and len(pairs[CONTROLS, EA]) == 6
     for family in (MODELS, CONTROLS):

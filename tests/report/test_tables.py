@@ -31,7 +31,10 @@ def table(runs: list[mb.Run]) -> HeadlineTable:
 
 def test_numbers_are_those_of_the_analysis(runs: list[mb.Run], table: HeadlineTable) -> None:
     frame = pl.concat([run.frame() for run in runs])
-    expected = summarise(frame.filter(~pl.col("metric").is_in(sorted(DIAGNOSTIC))))
+    expected = summarise(
+        frame.filter(~pl.col("metric").is_in(sorted(DIAGNOSTIC))),
+        bounds={score.name: score.bounds for score in table.columns},
+    )
     checked = 0
     for row in expected.iter_rows(named=True):
         found = next(r for r in table.rows if r.entry and r.name == row["run"])

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from medebench.analysis.agreement import Agreement
-from medebench.analysis.bootstrap import Interval
+from medebench.analysis.interval import Interval
 from medebench.analysis.ordering import Ordering, Standing
 from medebench.analysis.ranked import Estimate
 from medebench.analysis.worth import MetricWorth, Worths

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medebench.analysis.agreement import agreement
-from medebench.analysis.bootstrap import Interval
+from medebench.analysis.interval import Interval
 from medebench.analysis.ordering import Ordering, order_models
 from medebench.analysis.ranked import Estimate, Ranked, midranks
 from medebench.analysis.worth import MetricWorth, Worths, metric_worths
@@ -323,10 +323,12 @@ def test_where_all_metrics_have_few_cases_none_leads() -> None:
 
 def test_without_an_interval_the_words_say_why() -> None:
     worths = made_worths({"ssim": 1.0})
-    rho = Estimate(1.0, None, 52, 52, "no interval: all sources say the same")
+    rho = Estimate(1.0, None, 52, 52, "no interval: all source images say the same")
     same = replace(worths.metrics[0], rho=rho, corrected=None)
     text = say("Metrics", usual(), worths=replace(worths, metrics=(same,)))
-    assert "without an interval (all sources say the same)" in text and "stands in" not in text
+    assert (
+        "without an interval (all source images say the same)" in text and "stands in" not in text
+    )
 
 
 def test_the_offline_judge_is_said_to_be_a_stand_in() -> None:

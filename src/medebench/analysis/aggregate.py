@@ -6,10 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
-from medebench.analysis.bootstrap import cluster_interval, macro_interval
 from medebench.analysis.clean import COLUMNS, case_means, clean_scores
+from medebench.analysis.interval import LEVEL, UNBOUNDED, Bounds
+from medebench.analysis.macro import macro_mean
+from medebench.analysis.means import Mean, mean
 
-Value = float | int | None
+Value = float | int | str | None
 
 _STATISTICS: dict[str, type[pl.DataType]] = {
     "mean": pl.Float64,
@@ -18,6 +20,8 @@ _STATISTICS: dict[str, type[pl.DataType]] = {
     "macro": pl.Float64,
     "macro_low": pl.Float64,
     "macro_high": pl.Float64,
+    "why": pl.String,
+    "macro_why": pl.String,
     "sd": pl.Float64,
     "n_cases": pl.Int64,
     "n_clusters": pl.Int64,
@@ -29,9 +33,8 @@ def summarise(
     scores: pl.DataFrame,
     by: Sequence[str] = ("run", "metric"),
     *,
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
+    bounds: Mapping[str, Bounds] | None = None,
+    level: float = LEVEL,
 ) -> pl.DataFrame:
     """One row for each group of `by`, sorted by it; add "organ" or "task" for the finer tables.
 
@@ -41,11 +44,15 @@ def summarise(
         mean  = 1/N sum_i x_i                      micro: every case counts the same
         macro = 1/|O| sum_{o in O} mean of the x_i of organ o    every organ counts the same
 
+    `bounds` gives the ends of each metric's scale; one that is not named has none. A control that
+    has the same score everywhere has it by construction, and its interval has no width.
+
     Columns besides `by`:
 
-    - `mean`, `low`, `high`: micro mean and its interval (`cluster_interval` by source)
-    - `macro`, `macro_low`, `macro_high`: the same for the macro mean (`macro_interval`); null
-      when "organ" is in `by`
+    - `mean`, `low`, `high`: micro mean and its interval (`analysis.mean` by source)
+    - `macro`, `macro_low`, `macro_high`: the same for the macro mean (`macro_mean`); null when
+      "organ" is in `by`
+    - `why`, `macro_why`: why there is no interval, "" where there is one
     - `sd`: standard deviation of the x_i (N - 1 in the denominator)
     - `n_cases`, `n_clusters`, `n_organs`: cases, sources and organs with a value
     - `total_organs`: organs with or without a value, to compare with `n_organs`
@@ -89,8 +96,15 @@ def summarise(
     cases = case_means(rows, keys).with_columns(
         pl.col("source", "organ").rank("dense").fill_null(0).name.suffix("_rank")
     )
+    controls = {run for run, control in rows.select("run", "control").iter_rows() if control}
+    only = rows["metric"].item(0) if len(rows) else ""
+
+    def ends(key: tuple[object, ...]) -> Bounds:
+        metric = key[keys.index("metric")] if "metric" in keys else only
+        return (bounds or {}).get(str(metric), UNBOUNDED)
+
     statistics = [
-        key + _statistics(part, "organ" not in keys, level=level, resamples=resamples, seed=seed)
+        key + _statistics(part, "organ" not in keys, ends(key), controls, level)
         for key, part in cases.group_by(keys, maintain_order=True)
     ]
     schema = {key: rows.schema[key] for key in keys} | _STATISTICS
@@ -154,32 +168,33 @@ def _check_keys(keys: Sequence[str]) -> None:
 
 
 def _statistics(
-    part: pl.DataFrame, macro: bool, *, level: float, resamples: int, seed: int
+    part: pl.DataFrame, macro: bool, bounds: Bounds, controls: set[str], level: float
 ) -> tuple[Value, ...]:
     """The values of `_STATISTICS` for the case means of one group."""
     x = part["value"].to_numpy()
     source = part["source_rank"].to_numpy()
-    organ = part["organ_rank"].to_numpy()
-    micro = cluster_interval(x, source, level=level, resamples=resamples, seed=seed)
-    low, high = micro or (None, None)
-    n_organs = part["organ_rank"].n_unique()
-    middle: float | None = None
-    ends = None
-    if macro and n_organs == 1:
-        middle, ends = float(x.mean()), micro
-    elif macro:
-        middle = float(sum(x[organ == o].mean() for o in sorted(set(organ.tolist()))) / n_organs)
-        ends = macro_interval(x, organ, source, level=level, resamples=resamples, seed=seed)
-    macro_low, macro_high = ends or (None, None)
+    exact = controls.issuperset(part["run"].unique().to_list())
+    over_cases = mean(x, source, bounds, exact=exact)
+    over_organs = None
+    if macro:
+        over_organs = macro_mean(x, part["organ_rank"].to_numpy(), source, bounds, exact=exact)
+    value, low, high, why = _shown(over_cases, level)
+    macro_value, macro_low, macro_high, macro_why = _shown(over_organs, level)
     return (
-        float(x.mean()),
-        low,
-        high,
-        middle,
-        macro_low,
-        macro_high,
+        *(value, low, high),
+        *(macro_value, macro_low, macro_high),
+        *(why, macro_why),
         float(x.std(ddof=1)) if len(x) > 1 else None,
         len(x),
         part["source_rank"].n_unique(),
-        n_organs,
+        part["organ_rank"].n_unique(),
     )
+
+
+def _shown(
+    found: Mean | None, level: float
+) -> tuple[float | None, float | None, float | None, str]:
+    if found is None:
+        return None, None, None, ""
+    low, high = found.interval(level) or (None, None)
+    return found.value, low, high, found.reason

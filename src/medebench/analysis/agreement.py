@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from medebench.analysis.bootstrap import Floats
+from medebench.analysis.clusters import Floats
 from medebench.analysis.jackknife import agreement_interval, mean_without, why_no_interval
 from medebench.analysis.krippendorff import coincidences, ordinal_alpha
 from medebench.analysis.ranked import Estimate, Ranked, midranks

@@ -9,8 +9,10 @@ from typing import Literal
 
 import polars as pl
 
-from medebench.analysis.bootstrap import Interval, cluster_interval
 from medebench.analysis.clean import case_means, clean_scores
+from medebench.analysis.difference import Difference
+from medebench.analysis.interval import LEVEL, UNBOUNDED, Bounds, Interval
+from medebench.analysis.means import mean
 from medebench.analysis.signflip import FLIPS, holm, sign_flip_test
 
 Direction = Literal["higher", "lower", "equal", "undefined"]
@@ -20,8 +22,9 @@ Direction = Literal["higher", "lower", "equal", "undefined"]
 class Comparison:
     """Run a against run b on one metric; `difference` is the mean of a - b over common cases.
 
-    `difference`, `p` and `p_holm` are None without a common case, `interval` with fewer than two
-    common sources. `n_dropped` counts the cases of either run that are not scored in both.
+    `difference`, `p` and `p_holm` are None without a common case, `interval` with fewer than four
+    common sources (`why` says so). `n_dropped` counts the cases of either run that are not scored
+    in both.
     """
 
     run_a: str
@@ -34,6 +37,7 @@ class Comparison:
     interval: Interval | None
     p: float | None
     p_holm: float | None
+    why: str = ""
 
     @property
     def direction(self) -> Direction:
@@ -55,8 +59,8 @@ def compare_runs(
     runs: Sequence[str] | None = None,
     *,
     pairs: Sequence[tuple[str, str]] | None = None,
-    level: float = 0.95,
-    resamples: int = 2000,
+    bounds: Bounds = UNBOUNDED,
+    level: float = LEVEL,
     flips: int = FLIPS,
     seed: int = 0,
 ) -> list[Comparison]:
@@ -67,7 +71,12 @@ def compare_runs(
 
         difference = 1/N sum_i (a_i - b_i) = 1/N sum_i x_i,
 
-    its interval from `cluster_interval` and its p from `sign_flip_test`, both by source picture.
+    its interval that of a `Difference` of two means, by source picture; `bounds` are the ends of
+    the metric's scale. p is the larger of two, because each holds where the other may not: that of
+    `sign_flip_test`, exact where the two runs are exchangeable under the null hypothesis, and the
+    level at which the interval begins to leave out 0, which also holds for equal means of unlike
+    skew. So nothing is significant whose interval holds 0.
+
     `p_holm` is corrected, here and nowhere else, for the family: `pairs`, or all pairs of `runs`
     (all runs with this metric unless given). A pair without a common case still counts as one of
     them. The interval is of one pair, not corrected.
@@ -97,14 +106,18 @@ def compare_runs(
 
     key = ["case", "source"]
     means = case_means(rows, ["run"])
+    controls = {run for run, control in rows.select("run", "control").iter_rows() if control}
     scored = {name: means.filter(pl.col("run") == name) for name in names}
     cases = {name: set(rows.filter(pl.col("run") == name).select(key).rows()) for name in names}
 
     found: list[Comparison] = []
     for a, b in family:
         both = scored[a].join(scored[b], on=key, suffix="_b").sort(key)
-        x = (both["value"] - both["value_b"]).to_numpy()
         source = both["source"].rank("dense").to_numpy()
+        first = mean(both["value"].to_numpy(), source, bounds, exact=a in controls)
+        second = mean(both["value_b"].to_numpy(), source, bounds, exact=b in controls)
+        difference = Difference(first, second) if first and second else None
+        x = (both["value"] - both["value_b"]).to_numpy()
         found.append(
             Comparison(
                 run_a=a,
@@ -114,9 +127,10 @@ def compare_runs(
                 n_clusters=both["source"].n_unique(),
                 n_dropped=len(cases[a] | cases[b]) - len(both),
                 difference=float(x.mean()) if len(x) else None,
-                interval=cluster_interval(x, source, level=level, resamples=resamples, seed=seed),
-                p=sign_flip_test(x, source, resamples=flips, seed=seed),
+                interval=difference.interval(level) if difference else None,
+                p=_p(difference, sign_flip_test(x, source, resamples=flips, seed=seed)),
                 p_holm=None,
+                why=difference.reason if difference else "",
             )
         )
     adjusted = holm([1.0 if pair.p is None else pair.p for pair in found])
@@ -124,3 +138,9 @@ def compare_runs(
         pair if pair.p is None else replace(pair, p_holm=p)
         for pair, p in zip(found, adjusted, strict=True)
     ]
+
+
+def _p(difference: Difference | None, flipped: float | None) -> float | None:
+    if difference is None or flipped is None:
+        return None
+    return max(flipped, difference.p() or 0.0)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from medebench.analysis.bootstrap import Floats, Interval
+from medebench.analysis.clusters import Floats
 from medebench.analysis.davidson import pairs_of
+from medebench.analysis.interval import Interval, few_sources
 from medebench.analysis.ranked import Ranked, midranks
-from medebench.analysis.resampled import LEAST_SOURCES, expanded_interval, resampled_sums
+from medebench.analysis.resampled import expanded_interval, resampled_sums
 
 Flags = NDArray[np.bool_]
 
@@ -29,16 +30,13 @@ class Comparisons:
         self.first, self.second = pairs_of(len(self.models))
         pairs = len(self.first)
         self.wins, self.losses, self.ties = (slice(k * pairs, (k + 1) * pairs) for k in range(3))
-        self.rank = slice(3 * pairs, 3 * pairs + len(self.models))
-        self.known = slice(self.rank.stop, self.rank.stop + len(self.models))
 
         a, b = self.ranks[..., self.first], self.ranks[..., self.second]
         both = np.sum(~np.isnan(a) & ~np.isnan(b), axis=0)
         self.both = both > 0
         shares = [np.sum(one, axis=0) / np.maximum(both, 1) for one in (a < b, a > b, a == b)]
         self.mean = mean_known(self.ranks)
-        columns = [*shares, np.where(self.seen, self.mean, 0.0), self.seen]
-        self.columns = np.hstack(columns)
+        self.columns = np.hstack(shares)
         self.sums = self.columns.sum(axis=0, keepdims=True)
         self.drawn = resampled_sums(self.columns, self.sources, resamples=resamples, seed=seed)
 
@@ -75,8 +73,7 @@ class Comparisons:
 
     def few(self, cases: Flags) -> str:
         """Why there is no interval, where that is for want of sources."""
-        n = self.n_sources(cases)
-        return f"no interval: {n} source images" if n < LEAST_SOURCES else ""
+        return few_sources(self.n_sources(cases))
 
 
 def connected(compared: Floats) -> Flags:

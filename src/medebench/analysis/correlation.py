@@ -7,10 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from medebench.analysis.bootstrap import Floats, Interval, chunks
+from medebench.analysis.clusters import Floats, chunks
+from medebench.analysis.interval import LEVEL, Interval, students
 
-#: With fewer pairs, or fewer sources, no interval is given.
-LEAST = 4
+#: With fewer sources no interval is given: too few orders are possible to tell.
+LEAST = 8
 
 
 class Correlation(NamedTuple):
@@ -22,23 +23,21 @@ class Correlation(NamedTuple):
 
 
 def cluster_spearman(
-    first: ArrayLike,
-    second: ArrayLike,
-    clusters: ArrayLike,
-    *,
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
+    first: ArrayLike, second: ArrayLike, clusters: ArrayLike, *, level: float = LEVEL
 ) -> Correlation | None:
-    """Spearman's rho with a percentile bootstrap that resamples whole clusters.
+    """Spearman's rho, with an interval from leaving out one cluster at a time.
 
-    A pair that was drawn w times counts w times: with W the sum of all weights below a value and w
-    that of its ties, its midrank is W + (w + 1) / 2. Resamples in which one of the two is constant
-    have no correlation and are left out; where they are the majority there is no interval.
-    Pairs that are not both finite are left out. None where nothing is left to correlate.
+    With C clusters, e the jackknife's standard error, e² = (C - 1) / C sum_c (rho_c - mean)², and
+    t Student's quantile, the interval is that of Fisher's transformation,
 
-    >>> cluster_spearman([1, 2, 3, 4], [1, 2, 3, 9], ["a", "b", "c", "d"]).rho
-    1.0
+        tanh(atanh(rho) -+ t e / (1 - rho²)),
+
+    which follows the skew near 1 and -1 and stays inside. Pairs that are not both finite are left
+    out. None where nothing is left to correlate; no interval with fewer than eight clusters, where
+    all pairs are in one order, or where one cluster decides whether there is a correlation.
+
+    >>> cluster_spearman([1, 2, 3, 4], [1, 2, 3, 9], ["a", "b", "c", "d"])
+    Correlation(rho=1.0, n=4, interval=None)
     >>> cluster_spearman([1, 1, 1], [1, 2, 3], ["a", "b", "c"]) is None
     True
     """
@@ -51,24 +50,23 @@ def cluster_spearman(
     x, y, codes = x[order], y[order], codes[order]
     if not len(x):
         return None
-    whole = _rho(x, y, np.ones((1, len(x))))
-    if np.isnan(whole[0]):
+    rho = float(_rho(x, y, np.ones((1, len(x))))[0])
+    if np.isnan(rho):
         return None
     total = int(codes.max()) + 1
-    if len(x) < LEAST or total < LEAST:
-        return Correlation(float(whole[0]), len(x), None)
-    rng = np.random.default_rng(seed)
-    found = np.empty(resamples)
-    for part in chunks(resamples, total + len(x)):
-        rows = part.stop - part.start
-        drawn = rng.multinomial(total, np.full(total, 1 / total), size=rows)
-        found[part] = _rho(x, y, drawn[:, codes].astype(np.float64))
-    known = found[~np.isnan(found)]
-    interval = None
-    if 2 * len(known) >= resamples:
-        low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
-        interval = Interval(float(low), float(high))
-    return Correlation(float(whole[0]), len(x), interval)
+    inside = 1 - rho**2
+    if total < LEAST or inside < 1e-12:
+        return Correlation(rho, len(x), None)
+    without = np.empty(total)
+    for part in chunks(total, len(x)):
+        left_out = np.arange(part.start, part.stop)[:, None] == codes
+        without[part] = _rho(x, y, (~left_out).astype(np.float64))
+    if np.isnan(without).any():
+        return Correlation(rho, len(x), None)
+    error = np.sqrt((total - 1) / total * ((without - without.mean()) ** 2).sum())
+    reach = students(level, total - 1) * float(error) / inside
+    ends = (float(np.tanh(np.arctanh(rho) + sign * reach)) for sign in (-1, 1))
+    return Correlation(rho, len(x), Interval(*ends))
 
 
 def _rho(x: Floats, y: Floats, weights: Floats) -> Floats:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from medebench.analysis.bootstrap import Floats, Indices, chunks
+from medebench.analysis.clusters import Floats, Indices, chunks
 
 #: The prior takes this much times the square of every log parameter off the log likelihood: a
 #: normal distribution of standard deviation 7, where a difference of 7 is odds of 1000 to 1.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from medebench.analysis.bootstrap import Floats, Interval, sum_by
-from medebench.analysis.resampled import LEAST_SOURCES
+from medebench.analysis.clusters import Floats, sum_by
+from medebench.analysis.interval import ALL_THE_SAME, LEAST_SOURCES, Interval, few_sources
 
 # Below this, sources differ by rounding only.
 _SAME = 1e-12
@@ -73,10 +73,10 @@ def why_no_interval(without: Floats) -> str:
     """In words, where `agreement_interval` gives None.
 
     >>> why_no_interval(np.ones(3))
-    'no interval: fewer than 4 sources'
+    'no interval: 3 source images'
     """
-    if len(without) < LEAST_SOURCES:
-        return f"no interval: fewer than {LEAST_SOURCES} sources"
+    if few := few_sources(len(without)):
+        return few
     if not np.isfinite(without).all():
-        return "no interval: everything depends on one source"
-    return "no interval: all sources say the same"
+        return "no interval: everything depends on one source image"
+    return ALL_THE_SAME

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from medebench.analysis.bootstrap import Floats
+from medebench.analysis.clusters import Floats
 
 
 def alpha(values: ArrayLike, weights: ArrayLike | None = None) -> float | None:

@@ -8,11 +8,13 @@ from itertools import combinations
 
 import numpy as np
 
-from medebench.analysis.bootstrap import Floats, Interval
+from medebench.analysis.clusters import Floats
 from medebench.analysis.comparisons import Comparisons, Flags, connected, mean_known, reach
 from medebench.analysis.davidson import fit
+from medebench.analysis.interval import LEAST_SOURCES, Bounds, Interval
+from medebench.analysis.means import mean
 from medebench.analysis.ranked import Estimate, Ranked, midranks
-from medebench.analysis.resampled import LEAST_SOURCES, tail
+from medebench.analysis.resampled import tail
 from medebench.analysis.signflip import FLIPS, holm, sign_flip_test
 
 Differences = dict[tuple[str, str], tuple[Estimate, float | None]]
@@ -120,10 +122,10 @@ def _mean_rank(table: Comparisons, m: int, level: float) -> Estimate:
     n = int(cases.sum())
     if not n:
         return Estimate(None, None, 0, table.of, "nobody ranked it against another model")
-    count = table.drawn[:, table.known][:, m]
-    means = np.where(count > 0, table.drawn[:, table.rank][:, m] / np.maximum(count, 1.0), np.nan)
-    value = float(table.mean[cases, m].mean())
-    return Estimate(value, table.interval(means, cases, level), n, table.of, table.few(cases))
+    sources = np.array(table.sources, dtype=str)[cases]
+    found = mean(table.mean[cases, m], sources, Bounds(1.0, len(table.models)))
+    assert found is not None
+    return Estimate(found.value, found.interval(level), n, table.of, found.reason)
 
 
 def _preferred(table: Comparisons, level: float) -> list[Estimate]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from medebench.analysis.bootstrap import Floats, Interval
+from medebench.analysis.clusters import Floats
+from medebench.analysis.interval import Interval
 
 
 @dataclass(frozen=True)

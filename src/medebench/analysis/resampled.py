@@ -9,10 +9,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from medebench.analysis.bootstrap import Floats, Interval, chunks
-
-#: With fewer source pictures no interval is given.
-LEAST_SOURCES = 4
+from medebench.analysis.clusters import Floats, chunks
+from medebench.analysis.interval import LEAST_SOURCES, Interval
 
 
 def resampled_sums(

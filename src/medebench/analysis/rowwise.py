@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from medebench.analysis.bootstrap import Floats, chunks
+from medebench.analysis.clusters import Floats, chunks
 from medebench.analysis.ranked import midranks
 
 

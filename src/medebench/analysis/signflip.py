@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from medebench.analysis.bootstrap import chunks, finite_rows, sum_by
+from medebench.analysis.clusters import chunks, finite_rows, sum_by
 
 EXACT_CLUSTERS = 12
 #: Sign patterns drawn where there are too many to enumerate.

@@ -7,19 +7,22 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from medebench.analysis.bootstrap import Floats
+from medebench.analysis.clusters import Floats
 from medebench.analysis.comparisons import mean_known
+from medebench.analysis.interval import ALL_THE_SAME, Bounds
 from medebench.analysis.jackknife import agreement_interval, mean_without, why_no_interval
+from medebench.analysis.means import Mean, mean
 from medebench.analysis.ranked import Estimate, Ranked, midranks
-from medebench.analysis.resampled import LEAST_SOURCES, expanded_interval, resampled_means
+from medebench.analysis.resampled import resampled_means
 from medebench.analysis.rowwise import spearman_rows
 
 #: With two models a rank correlation can only be 1 or -1, and tells next to nothing.
 LEAST_MODELS = 3
 #: A metric must have a number in this share of the cases that people have a view of to be the best.
 LEAST_SHARE = 0.5
-# Below this, resamples differ by rounding only.
-_SAME = 1e-12
+#: Ends of a rank correlation, and of the difference of two.
+RHO = Bounds(-1.0, 1.0)
+RHO_GAP = Bounds(-2.0, 2.0)
 
 Statistic = Callable[[Floats, Floats], Floats]
 Flags = NDArray[np.bool_]
@@ -120,22 +123,23 @@ class Views:
     def count_sources(self, column: Floats) -> int:
         return len(np.unique(self.sources[np.isfinite(column)]))
 
-    def estimate(self, column: Floats, drawn: Floats, reason: str) -> Estimate:
-        """Mean over cases with its interval, from the same mean in the resamples."""
-        known = np.isfinite(column)
-        n = int(known.sum())
-        if not n:
+    def mean(self, column: Floats, bounds: Bounds) -> Mean | None:
+        """Mean over the cases that have a value."""
+        return mean(column, self.sources, bounds)
+
+    def estimate(
+        self, column: Floats, reason: str, bounds: Bounds = RHO, level: float | None = None
+    ) -> Estimate:
+        """Mean over cases with its interval, at the level of all intervals unless one is given."""
+        found = self.mean(column, bounds)
+        if found is None:
             return Estimate(None, None, 0, self.of, reason or "people ranked no case")
-        sources = self.count_sources(column)
-        interval, why = None, ""
-        if sources < LEAST_SOURCES:
-            why = f"no interval: {sources} source images"
-        elif all_the_same(drawn):
-            why = "no interval: all sources say the same"
-        else:
-            interval = expanded_interval(drawn, self.level, sources)
-        reasons = "; ".join(filter(None, [reason, why]))
-        return Estimate(float(column[known].mean()), interval, n, self.of, reasons)
+        if found.same:
+            # Two that always agree may do so by construction: there is nothing to tell how sure.
+            why = "; ".join(filter(None, [reason, found.reason or ALL_THE_SAME]))
+            return Estimate(found.value, None, found.n, self.of, why)
+        reasons = "; ".join(filter(None, [reason, found.reason]))
+        return Estimate(found.value, found.interval(level or self.level), found.n, self.of, reasons)
 
     def one_person(self, persons: Floats) -> Estimate:
         """Mean of `persons` over people and cases.
@@ -162,12 +166,6 @@ class Views:
         if interval is None:
             parts.append(why_no_interval(without))
         return Estimate(value, interval, n, self.of, "; ".join(parts))
-
-
-def all_the_same(drawn: Floats) -> bool:
-    """Whether all resamples say the same: then their spread tells nothing about how sure it is."""
-    known = drawn[np.isfinite(drawn)]
-    return len(known) == 0 or bool(np.ptp(known) < _SAME)
 
 
 def _constant(values: Floats) -> Flags:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from medebench.analysis.bootstrap import Floats, Interval
+from medebench.analysis.clusters import Floats
+from medebench.analysis.interval import Interval
 from medebench.analysis.ranked import Estimate, Ranked
-from medebench.analysis.resampled import LEAST_SOURCES
 from medebench.analysis.rowwise import kendall_rows, spearman_rows
 from medebench.analysis.signflip import FLIPS, holm, sign_flip_test
-from medebench.analysis.views import LEAST_MODELS, LEAST_SHARE, Views, all_the_same
+from medebench.analysis.views import LEAST_MODELS, LEAST_SHARE, RHO_GAP, Views
 
 __all__ = ["LEAST_MODELS", "LEAST_SHARE", "MetricWorth", "Worths", "metric_worths"]
 
@@ -70,7 +69,7 @@ def metric_worths(
     that is 1 - 6 sum d^2 / (m (m^2 - 1)). rho has no value in a case with fewer than three such
     models, where the metric lacks a value for one of them or is the same for all of them, or where
     people tie them all; the mean is over the other cases, and `reason` counts what is missing.
-    Intervals resample sources.
+    Intervals are those of means over sources (`analysis.mean`).
 
     Only metrics with a number in at least half of the cases that people have a view of can be the
     best one; `best` is the share of resamples, the same for all metrics, in which each of these has
@@ -93,22 +92,18 @@ def metric_worths(
     alone = not views.several.any()
     nothing = np.full(len(views.rows), np.nan)
     gaps = [nothing if alone else views.beyond_person(one, persons) for one in values]
-    drawn = views.means([*rhos, *taus, *gaps]) if names else np.empty((0, 0))
-    of_rho, of_tau, of_gap = np.split(drawn, 3, axis=1)
 
     able = [k for k, rho in enumerate(rhos) if views.takes_part(int(np.isfinite(rho).sum()))]
     strict = 1 - (1 - level) / max(1, len(able))
-    shares = _best(of_rho, able)
+    shares = _best(views.means(rhos), able) if names else {}
     found = []
     for k, name in enumerate(names):
         reason = views.missing(values[k], rhos[k])
-        rho = views.estimate(rhos[k], of_rho[:, k], reason)
-        tau = views.estimate(taus[k], of_tau[:, k], reason)
+        rho = views.estimate(rhos[k], reason)
+        tau = views.estimate(taus[k], reason)
         sources = views.count_sources(rhos[k])
-        corrected = rho.interval if k in able else None
-        if corrected is not None and len(able) > 1 and rho.value is not None:
-            corrected = _widened(corrected, rho.value, of_rho[:, k], strict, sources)
-        gap = None if alone or not rho.n else _gap(views, gaps[k], of_gap[:, k], strict)
+        corrected = views.estimate(rhos[k], "", level=strict).interval if k in able else None
+        gap = None if alone or not rho.n else _gap(views, gaps[k], strict)
         share = shares.get(k)
         found.append(MetricWorth(name, rho, tau, share, None, None, corrected, sources, gap))
 
@@ -133,48 +128,13 @@ def _best(drawn: Floats, able: Sequence[int]) -> dict[int, float]:
     return dict(zip(able, map(float, share), strict=True))
 
 
-def _widened(plain: Interval, value: float, drawn: Floats, level: float, sources: int) -> Interval:
-    """The interval of a mean rho at a level so high that resamples have nothing to say about it.
-
-    Far tails of a percentile interval are the extremes of a few thousand draws, and cover too
-    little. With e the resamples' standard error, and t of Student's distribution,
-
-        tanh(atanh(rho) -+ t e / (1 - rho^2)),
-
-    which follows the skew of a rho near 1 or -1; never narrower than the plain interval.
-    """
-    reach = _reach(drawn, level, sources)
-    inside = 1 - value**2
-    if inside < 1e-12:
-        return plain
-    low, high = (math.tanh(math.atanh(value) + sign * reach / inside) for sign in (-1, 1))
-    return Interval(min(plain.low, low), max(plain.high, high))
-
-
-def _gap(views: Views, gaps: Floats, drawn: Floats, level: float) -> Estimate:
-    """Differences of two rhos are hardly skewed: Student's interval does."""
+def _gap(views: Views, gaps: Floats, level: float) -> Estimate:
     n = int(np.isfinite(gaps).sum())
     if not n:
         why = "in no case do two people and the metric have a rho"
         return Estimate(None, None, 0, views.of, why)
     reason = "" if n == views.of else f"two people and the metric have a rho in {n} of {views.of}"
-    plain = views.estimate(gaps, drawn, reason)
-    if plain.interval is None or plain.value is None:
-        return plain
-    reach = _reach(drawn, level, views.count_sources(gaps))
-    low = min(plain.interval.low, plain.value - reach)
-    high = max(plain.interval.high, plain.value + reach)
-    return Estimate(plain.value, Interval(low, high), n, views.of, reason)
-
-
-def _reach(drawn: Floats, level: float, sources: int) -> float:
-    from scipy.special import stdtrit
-
-    known = drawn[np.isfinite(drawn)]
-    if sources < LEAST_SOURCES or all_the_same(known):
-        return 0.0
-    t = float(stdtrit(sources - 1, (1 + level) / 2))
-    return t * float(known.std()) * math.sqrt(sources / (sources - 1))
+    return views.estimate(gaps, reason, RHO_GAP, level)
 
 
 def _behind(
@@ -185,10 +145,9 @@ def _behind(
     if leader is None or not others:
         return {}, {}
     gaps = [rhos[leader] - rhos[k] for k in others]
-    drawn = views.means(gaps)
     behind: dict[int, Estimate] = {}
     raw: list[float | None] = []
-    for column, (k, gap) in enumerate(zip(others, gaps, strict=True)):
+    for k, gap in zip(others, gaps, strict=True):
         p, told = None, ""
         if not np.isfinite(gap).any():
             told = "no case in common with the best"
@@ -196,7 +155,7 @@ def _behind(
             told = "side by side it is not behind: not tested"
         else:
             p = sign_flip_test(gap, views.sources, resamples=flips, seed=views.seed)
-        behind[k] = views.estimate(gap, drawn[:, column], told)
+        behind[k] = views.estimate(gap, told, RHO_GAP)
         raw.append(p)
     adjusted = holm([1.0 if p is None else p for p in raw])
     tested = zip(others, raw, adjusted, strict=True)

@@ -17,7 +17,7 @@ from medebench.grounding import Thresholds
 from medebench.judge import Judge, ModelJudge, find_judge
 from medebench.metrics import AnyMetric, find_learned, find_metrics
 from medebench.plan.model import AdoptEntry, EditorEntry, Plan
-from medebench.plan.sweeping import choose, direction, find_sweep
+from medebench.plan.sweeping import Aim, choose, find_aim, find_sweep
 from medebench.progress import Progress, silent
 from medebench.report import Report, build_report
 from medebench.runs import Run, adopt, edit, ground, open_run, score
@@ -81,7 +81,7 @@ class _Job:
     metrics: list[AnyMetric]
     judge: Judge | ModelJudge | None
     #: Whether more of the score that chooses is better.
-    higher: bool
+    aim: Aim
     thresholds: Thresholds | None
     workers: int | None
     retry_failed: bool
@@ -164,7 +164,7 @@ class _Job:
             )
         needed = [each for each in self.metrics if each.name == metric]
         self._score(f"scoring settings of {name}", [sweep], needed, None if needed else self.judge)
-        return choose(sweep, metric, self.higher, one.combinations)
+        return choose(sweep, metric, self.aim, one.combinations)
 
     def _adopted(self, entry: AdoptEntry, name: str) -> Run:
         with self.bar(f"adopting {name}") as progress:
@@ -210,9 +210,9 @@ def _prepare(plan: Plan, workers: int | None, retry_failed: bool, bar: Bar) -> _
     if model.ground is not None:
         thresholds = read_settings(Thresholds, model.ground.thresholds, "ground.thresholds")
     editors, skipped = _ready(plan)
-    others, higher = cases, True
+    others, aim = cases, Aim()
     if model.choose is not None:
-        higher = direction(model.choose.metric, metrics, judge)
+        aim = find_aim(model.choose.metric, metrics, judge)
         others, cases = split(cases, model.choose.share, model.choose.seed, workers)
     for taken in model.adopt:
         match_files(Path(plan.path(taken.folder)), cases)
@@ -224,7 +224,7 @@ def _prepare(plan: Plan, workers: int | None, retry_failed: bool, bar: Bar) -> _
         skipped,
         metrics,
         judge,
-        higher,
+        aim,
         thresholds,
         workers,
         retry_failed,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
-from medebench.analysis.bootstrap import cluster_interval
+from medebench.analysis import Bounds, mean
+from medebench.analysis.interval import UNIT
 from medebench.editors import Chosen, find_editor
 from medebench.errors import InputError, MedebenchError
 from medebench.judge import Judge, ModelJudge
@@ -44,15 +45,22 @@ def _combinations(lists: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
         yield dict(zip(lists, values, strict=True))
 
 
-def direction(name: str, metrics: list[AnyMetric], judge: Judge | ModelJudge | None) -> bool:
-    """Whether more of the score is better; one that the plan does not compute is refused."""
+class Aim(NamedTuple):
+    """What settings are chosen by: whether more of the score is better, and its ends."""
+
+    higher: bool = True
+    bounds: Bounds = UNIT
+
+
+def find_aim(name: str, metrics: list[AnyMetric], judge: Judge | ModelJudge | None) -> Aim:
+    """A score that the plan computes; any other is refused."""
     if judge is not None and name in judge.scores:
-        return True
+        return Aim()
     for metric in (one.info for one in metrics if not isinstance(one, SetMetric)):
         if metric.name == name:
             if metric.better == "neither":
                 raise InputError(f"choose.metric: '{name}' is neither better high nor low")
-            return metric.better == "higher"
+            return Aim(metric.better == "higher", Bounds(metric.low, metric.high))
     if any(one.name == name for one in metrics):
         raise InputError(f"choose.metric: '{name}' is of whole sets and has no value for a case")
     known = [
@@ -64,7 +72,7 @@ def direction(name: str, metrics: list[AnyMetric], judge: Judge | ModelJudge | N
     raise InputError(f"choose.metric: '{name}' is not computed; there are: {', '.join(known)}")
 
 
-def choose(run: Run, metric: str, higher: bool, combinations: list[dict[str, Any]]) -> Tuned:
+def choose(run: Run, metric: str, aim: Aim, combinations: list[dict[str, Any]]) -> Tuned:
     """The setting k of a scored sweep with the best mean.
 
     A setting that fails often must not win by the cases it gets through: those with far fewer
@@ -89,14 +97,15 @@ def choose(run: Run, metric: str, higher: bool, combinations: list[dict[str, Any
         one = Tried(settings=settings, scored=len(values[k]), asked=len(sources))
         if k in competing:
             own = [values[k][case] for case in common]
-            interval = cluster_interval(own, [sources[case] for case in common])
-            one = one.model_copy(update={"mean": sum(own) / len(own), "interval": interval})
+            found = mean(own, [sources[case] for case in common], aim.bounds)
+            assert found is not None
+            one = one.model_copy(update={"mean": found.value, "interval": found.interval()})
         tried.append(one)
-    sign = 1 if higher else -1
+    sign = 1 if aim.higher else -1
     best = max(competing, key=lambda k: (sign * (tried[k].mean or 0.0), -k))
     return Tuned(
         metric=metric,
-        higher_is_better=higher,
+        higher_is_better=aim.higher,
         sweep=run.name,
         tried=tried,
         cases=len(common),

@@ -7,13 +7,15 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
-from medebench.analysis import Correlation, cluster_interval, cluster_spearman, summarise
+from medebench.analysis import Bounds, Correlation, cluster_spearman, share, summarise
+from medebench.analysis.interval import UNIT
 from medebench.grounding import FAILURE_TYPES, FailureType
 from medebench.report.collect import Entry, Material
 from medebench.report.findings import Found, clearest, judges_of, read_findings
-from medebench.report.statistics import Estimate
+from medebench.report.statistics import Estimate, over_cases, over_organs
 from medebench.runs.attending import ATTENTION
 
 #: IoU of the attention less its chance level, output by output.
@@ -132,26 +134,21 @@ def _shown(found: Sequence[Found]) -> list[Found]:
 def profile(name: str, found: Sequence[Found], entry: Entry | None = None) -> Profile:
     counts = Counter(one.type for one in found)
     known = [one for one in found if one.type]
-    values = [float(one.type == "success") for one in known]
-    success = _rate(values, [one.source for one in known])
+    right = [one.type == "success" for one in known]
+    success = _rate(right, [one.source for one in known])
     return Profile(
         name, {kind: counts[kind] for kind in FAILURE_TYPES}, counts[None], success, entry
     )
 
 
-def _rate(values: Sequence[float], sources: Sequence[str]) -> Estimate:
-    """A share with its interval; of none or all, that of Clopper and Pearson over the sources.
-
-    Resampling what is all alike would claim to be sure.
-    """
-    if not values:
+def _rate(right: Sequence[bool], sources: Sequence[str]) -> Estimate:
+    """A share with its interval."""
+    if not right:
         return Estimate()
-    mean, count = sum(values) / len(values), len(set(sources))
-    if mean in (0.0, 1.0) and count > 1:
-        reach = 0.025 ** (1 / count)
-        return Estimate(mean, 0.0 if mean == 0 else reach, 1 - reach if mean == 0 else 1.0)
-    low, high = cluster_interval(values, sources) or (None, None)
-    return Estimate(mean, low, high)
+    codes = np.unique(np.array(sources, dtype=str), return_inverse=True)[1]
+    found = share(np.array(right), codes, int(codes.max()) + 1)
+    low, high = found.interval() or (None, None)
+    return Estimate(found.value, low, high, found.reason)
 
 
 def _thresholds(found: Iterable[Found]) -> dict[str, list[str]]:
@@ -172,16 +169,17 @@ def _attention(material: Material) -> Attention | None:
         return None
     rows = pl.concat([rows, _gain(rows)])
     overall, macro, coverage = {}, {}, {}
-    for one in summarise(rows).iter_rows(named=True):
+    ends = dict.fromkeys(names, UNIT) | {GAIN: Bounds(-1.0, 1.0)}
+    for one in summarise(rows, bounds=ends).iter_rows(named=True):
         key = one["run"], one["metric"]
-        overall[key] = Estimate(one["mean"], one["low"], one["high"])
-        macro[key] = Estimate(one["macro"], one["macro_low"], one["macro_high"])
+        overall[key] = over_cases(one)
+        macro[key] = over_organs(one)
         coverage[key] = one["scored"], one["total"]
     by_organ, cases = {}, {}
     finer = rows.filter(pl.col("metric").is_in(["attention_iou", "attention_iou_chance"]))
-    for one in summarise(finer, ("run", "metric", "organ")).iter_rows(named=True):
+    for one in summarise(finer, ("run", "metric", "organ"), bounds=ends).iter_rows(named=True):
         place = one["run"], one["metric"], one["organ"]
-        by_organ[place] = Estimate(one["mean"], one["low"], one["high"])
+        by_organ[place] = over_cases(one)
         if one["metric"] == "attention_iou":
             cases[one["run"], one["organ"]] = one["n_cases"]
     entries = tuple(e for e in material.entries if (e.name, "attention_iou") in overall)

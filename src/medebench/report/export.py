@@ -13,11 +13,12 @@ Key = tuple[str, str, str, str]
 # fmt: off
 _FINER = (
     "basis", "run", "control", "metric",
-    "mean", "low", "high", "cases", "scored", "total", "coverage",
+    "mean", "low", "high", "cases", "scored", "total", "coverage", "why",
 )
 _PAIRS = (
     "family", "metric", "run_a", "run_b",
     "difference", "low", "high", "p", "p_holm", "cases", "sources", "dropped",
+    "why",
 )
 # fmt: on
 
@@ -50,7 +51,7 @@ def _finer(
         basis, run, metric, _ = key
         one, kind = summary.micro, "yes" if control[run] else "no"
         numbers = [one.mean, one.low, one.high, summary.n_cases, summary.scored, summary.total]
-        rows.append([*names[key], basis, run, kind, metric, *numbers, summary.coverage])
+        rows.append([*names[key], basis, run, kind, metric, *numbers, summary.coverage, one.why])
     return csv_text(rows)
 
 
@@ -61,7 +62,7 @@ def comparisons_csv(material: Material, statistics: Statistics) -> str:
             low, high = pair.interval or (None, None)
             numbers = [pair.difference, low, high, pair.p, pair.p_holm]
             counts = [pair.n_cases, pair.n_clusters, pair.n_dropped]
-            rows.append([family, metric, pair.run_a, pair.run_b, *numbers, *counts])
+            rows.append([family, metric, pair.run_a, pair.run_b, *numbers, *counts, pair.why])
     return csv_text(rows)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from medebench.analysis import Bounds
 from medebench.grounding import GROUNDING_METRICS
 from medebench.metrics import MetricInfo, metric_info
 from medebench.report.families import FAMILIES, PUBLISHED_ENCODER, Family, family_of
@@ -55,6 +56,11 @@ class Score:
     #: Of a learned metric (see `families`): what it is a variant of, and whose eyes it uses.
     family: str = ""
     encoder: str = ""
+
+    @property
+    def bounds(self) -> Bounds:
+        """The ends of the scale, which the interval of a mean must know."""
+        return Bounds(self.low, self.high)
 
     @property
     def head(self) -> list[str]:

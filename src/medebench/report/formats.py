@@ -31,7 +31,7 @@ __all__ = [
 # fmt: off
 _COLUMNS = (
     "run", "kind", "basis", "metric", "mean", "low", "high", "macro", "macro_low", "macro_high",
-    "scored", "total", "best", "mark", "judge", "stand_in", "coverage",
+    "scored", "total", "best", "mark", "judge", "stand_in", "coverage", "why", "macro_why",
 )
 # fmt: on
 _GROUPS = {"model": "Models", "control": "Controls", "published": "Published"}
@@ -162,6 +162,8 @@ def _json_row(table: HeadlineTable, row: Row) -> dict[str, Any]:
             "scored": cell.scored,
             "total": cell.total,
             "coverage": cell.coverage or None,
+            "why": cell.micro.why or None,
+            "macro_why": cell.macro.why or None,
             "best": cell.best_micro,
             "worse_than_best": bool(cell.mark),
         }
@@ -194,6 +196,8 @@ def _numbers(cell: Cell, score: Score, row: Row) -> list[object]:
         "" if published else score.judge,
         "yes" if score.stand_in and not published else "",
         cell.coverage,
+        cell.micro.why,
+        cell.macro.why,
     ]
 
 

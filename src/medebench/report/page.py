@@ -153,6 +153,7 @@ def page_data(
                         _short(p.p_holm),
                         p.n_cases,
                         p.n_dropped,
+                        p.why,
                     ]
                     for p in pairs
                 ],
@@ -204,7 +205,8 @@ def _cell(found: Summary | None) -> list[float | int | str | None] | None:
     if found is None:
         return None
     one = found.micro
-    return [_short(one.mean), _short(one.low), _short(one.high), found.n_cases, found.coverage]
+    numbers = [_short(one.mean), _short(one.low), _short(one.high), found.n_cases]
+    return [*numbers, found.coverage, one.why]
 
 
 def _short(value: float | None) -> float | None:

@@ -13,6 +13,7 @@ from medebench.analysis import Comparison, compare_runs, coverage_text, summaris
 from medebench.analysis.clean import case_means, clean_scores
 from medebench.parallel import in_parallel
 from medebench.report.collect import Material
+from medebench.report.facts import Score
 from medebench.report.tuning import is_blind
 
 MODELS = "models"
@@ -23,11 +24,12 @@ UNIT = "\x1f"
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean with its 95 % interval, where there is one."""
+    """A mean with its 95 % interval, or why there is none."""
 
     mean: float | None = None
     low: float | None = None
     high: float | None = None
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -92,31 +94,44 @@ def compute(material: Material, workers: int | None = None, *, finer: bool = Tru
     shared = frame.filter(pl.col("case").is_in(list(material.shared)))
     bases = {"own": frame} | ({"shared": shared} if material.basis == "shared" else {})
     overall, organs, tasks, levels, values = {}, {}, {}, {}, {}
+    bounds = {score.name: score.bounds for score in material.scores}
     for basis, part in bases.items():
-        for row in summarise(part).iter_rows(named=True):
+        for row in summarise(part, bounds=bounds).iter_rows(named=True):
             overall[basis, row["run"], row["metric"]] = _summary(row)
-        by_organ = summarise(part, ("run", "metric", "organ")) if finer else pl.DataFrame()
-        for row in by_organ.iter_rows(named=True):
-            organs[basis, row["run"], row["metric"], row["organ"]] = _summary(row)
-        by_task = summarise(part, ("run", "metric", "organ", "task")) if finer else pl.DataFrame()
-        for row in by_task.iter_rows(named=True):
-            place = f"{row['organ']}{UNIT}{row['task']}"
-            tasks[basis, row["run"], row["metric"], place] = _summary(row)
+        if finer:
+            by_organ = summarise(part, ("run", "metric", "organ"), bounds=bounds)
+            for row in by_organ.iter_rows(named=True):
+                organs[basis, row["run"], row["metric"], row["organ"]] = _summary(row)
+            by_task = summarise(part, ("run", "metric", "organ", "task"), bounds=bounds)
+            for row in by_task.iter_rows(named=True):
+                place = f"{row['organ']}{UNIT}{row['task']}"
+                tasks[basis, row["run"], row["metric"], place] = _summary(row)
         values[basis] = case_means(clean_scores(part), ("run", "metric"))
         for score in material.scores:
             models = [entry.name for entry in material.models if is_blind(entry, score)]
-            level = _level(part, values[basis], score.name, models, overall, basis)
+            level = _level(part, values[basis], score, models, overall, basis)
             levels[basis, score.name] = level
-    names = [score.name for score in material.scores]
-    found = dict(in_parallel(lambda name: (name, _compare(material, name, finer)), names, workers))
-    pairs = {(family, name): p for name in names for family, p in found[name].items() if p}
+    compared = in_parallel(
+        lambda score: (score.name, _compare(material, score, finer)), material.scores, workers
+    )
+    found = dict(compared)  # as they come; the order is that of the scores
+    pairs = {(f, s.name): p for s in material.scores for f, p in found[s.name].items() if p}
     return Statistics(overall, organs, tasks, pairs, levels, values)
+
+
+def over_cases(row: Mapping[str, Any]) -> Estimate:
+    """The mean over cases in a row of `summarise`."""
+    return Estimate(row["mean"], row["low"], row["high"], row["why"] or "")
+
+
+def over_organs(row: Mapping[str, Any]) -> Estimate:
+    return Estimate(row["macro"], row["macro_low"], row["macro_high"], row["macro_why"] or "")
 
 
 def _summary(row: Mapping[str, Any]) -> Summary:
     return Summary(
-        Estimate(row["mean"], row["low"], row["high"]),
-        Estimate(row["macro"], row["macro_low"], row["macro_high"]),
+        over_cases(row),
+        over_organs(row),
         row["n_cases"],
         row["n_organs"],
         row["scored"],
@@ -125,11 +140,11 @@ def _summary(row: Mapping[str, Any]) -> Summary:
     )
 
 
-def _compare(material: Material, metric: str, finer: bool) -> dict[str, list[Comparison]]:
+def _compare(material: Material, score: Score, finer: bool) -> dict[str, list[Comparison]]:
     """Two questions, two families: which model is better, and does it beat a control?"""
+    metric = score.name
     frame = material.frame.filter(pl.col("metric") == metric)
     present = set(frame["run"].unique().to_list())
-    score = material.score(metric)
     ranked = [entry for entry in material.entries if is_blind(entry, score)]
     names = [entry.name for entry in ranked if entry.name in present]
     control = {entry.name for entry in material.entries if entry.control}
@@ -143,7 +158,7 @@ def _compare(material: Material, metric: str, finer: bool) -> dict[str, list[Com
     if not among and not across:
         across = every  # nothing but controls: they are what there is to compare
     return {
-        family: compare_runs(frame, metric, pairs=pairs)
+        family: compare_runs(frame, metric, pairs=pairs, bounds=score.bounds)
         for family, pairs in ((MODELS, among), (CONTROLS, across))
     }
 
@@ -151,12 +166,13 @@ def _compare(material: Material, metric: str, finer: bool) -> dict[str, list[Com
 def _level(
     frame: pl.DataFrame,
     values: pl.DataFrame,
-    metric: str,
+    score: Score,
     models: Sequence[str],
     overall: Mapping[tuple[str, str, str], Summary],
     basis: str,
 ) -> Level:
     """Models that have scored different cases are ranked over those that all have scored."""
+    metric = score.name
     rows = values.filter(pl.col("metric") == metric, pl.col("run").is_in(list(models)))
     scored = {str(run): set(part["case"]) for (run,), part in rows.group_by("run")}
     cases = frozenset(set.intersection(*scored.values())) if scored else frozenset()
@@ -170,7 +186,8 @@ def _level(
             pl.col("run").is_in(list(scored)),
             pl.col("case").is_in(list(cases)),
         )
-        found = {row["run"]: _summary(row) for row in summarise(same).iter_rows(named=True)}
+        means = summarise(same, bounds={metric: score.bounds})
+        found = {row["run"]: _summary(row) for row in means.iter_rows(named=True)}
     return Level(
         cases,
         whole,

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 #: Beside a model's number: significantly worse than the best model of the column.
 MARK = "†"
 MARK_MEANING = (
-    "significantly worse than the best model of the column (bold): paired sign-flip permutation "
-    "test over the cases that both have scored, p ≤ 0.05 after Holm's correction for all pairs of "
-    "models"
+    "significantly worse than the best model of the column (bold): over the cases that both have "
+    "scored, p ≤ 0.05 by a paired sign-flip permutation test and by the interval of the "
+    "difference, after Holm's correction for all pairs of models"
 )
 
 
@@ -89,7 +89,7 @@ class HeadlineTable:
     @property
     def notes(self) -> list[str]:
         """What belongs under the table, wherever it is printed."""
-        found = ["Mean over cases with its 95 % interval (bootstrap, clustered by source image)."]
+        found = ["Mean over cases with its 95 % interval (over source images)."]
         if self.basis == "shared":
             found.append(
                 "The runs do not cover the same cases: all means are over the "
@@ -104,6 +104,7 @@ class HeadlineTable:
             found.append(f"{formats.stand_in_names(self.columns)}: {formats.STAND_IN}.")
         found.extend(not_blind([row.entry for row in self.rows if row.entry], self.columns))
         found.extend(self.gaps())
+        found.extend(self.lacking())
         return found
 
     def rankings(self, basis: str) -> list[str]:
@@ -143,6 +144,23 @@ class HeadlineTable:
                 if cell and cell.coverage and cell.scored != cell.total:
                     found.setdefault(f"{score.label}: {cell.coverage}", []).append(row.name)
         return [f"{text} – {', '.join(names)}." for text, names in found.items()]
+
+    def lacking(self) -> list[str]:
+        """Which means have no interval, and why."""
+        found: dict[str, dict[str, list[str]]] = {}
+        for row in self.rows:
+            for score in self.columns:
+                cell = row.cells.get((self.basis, score.name))
+                if cell and cell.micro.mean is not None and cell.micro.why:
+                    found.setdefault(cell.micro.why, {}).setdefault(row.name, []).append(
+                        score.label
+                    )
+        return [
+            f"{why[:1].upper()}{why[1:]} – "
+            + "; ".join(f"{name} ({', '.join(labels)})" for name, labels in names.items())
+            + "."
+            for why, names in found.items()
+        ]
 
     def rich(self, width: int | None = None) -> Table:
         return formats.rich_table(self, width)

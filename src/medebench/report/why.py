@@ -134,7 +134,7 @@ def number(value: float | None, *, signed: bool = False) -> str:
 
 def between(one: Estimate, *, signed: bool = False) -> str:
     if one.low is None or one.high is None:
-        return "" if one.mean is None else "no interval"
+        return "" if one.mean is None else one.why or "no interval"
     link = " to " if signed else "–"
     return f"{number(one.low, signed=signed)}{link}{number(one.high, signed=signed)}"
 
@@ -145,5 +145,5 @@ def _percent(value: float | None) -> str:
 
 def _ends(one: Estimate) -> str:
     if one.low is None or one.high is None:
-        return ""
+        return f", {one.why}" if one.why else ""
     return f", 95 % interval {100 * one.low:.0f}–{100 * one.high:.0f} %"

@@ -244,7 +244,7 @@ def _mean(material: Material, statistics: Statistics, run: str, score: Score) ->
 def _value(score: Score, one: Estimate) -> str:
     text = score.text(one.mean)
     if one.low is None or one.high is None:
-        return text
+        return f"{text} ({one.why})" if one.why else text
     return f"{text} (95 % interval {score.text(one.low)} to {score.text(one.high)})"
 
 

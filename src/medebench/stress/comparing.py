@@ -7,9 +7,13 @@ from typing import ParamSpec
 
 import numpy as np
 
+from medebench.analysis import Bounds, Difference, Mean, share
+from medebench.analysis.difference import Statistic
+from medebench.analysis.interval import UNIT
+from medebench.analysis.means import of_codes
 from medebench.metrics.base import Undefined
-from medebench.stress.intervals import Estimate, Ranked, less, mean, ranked, ranked_less, share
-from medebench.stress.measures import Floats
+from medebench.stress.auroc import Ranked, ranked, ranked_less
+from medebench.stress.measures import Bools, Floats
 from medebench.stress.outcome import EditOutcome, PredictorOutcome, Quantity, Which
 from medebench.stress.rows import Answers, Pictures, Rows, rows_of
 from medebench.stress.sample import StressSet
@@ -23,6 +27,8 @@ P = ParamSpec("P")
 CLASSIFICATION = ("accuracy", "accuracy_matched", "sensitivity", "specificity", "auroc")
 SEGMENTATION = ("dice", "average_hausdorff")
 
+#: Ends of the scale of a distance.
+DISTANCES = Bounds(low=0.0)
 _NOTHING = "no edit was kept"
 
 
@@ -76,10 +82,11 @@ def paired_difference(
     """
     one, other = rows_of(stress, edits, first), rows_of(stress, edits, second)
     if stress.task == "segmentation":
-        more = (one.before.value - one.edited.value) - (other.before.value - other.edited.value)
-        return _quantity(_mean, more, one.edited, seed)
+        return _quantity(lambda: Difference(_dice_loss(one), _dice_loss(other)))
     return _quantity(
-        lambda: less(_matched_loss(one, first.threshold), _matched_loss(other, second.threshold))
+        lambda: Difference(
+            _matched_loss(one, first.threshold), _matched_loss(other, second.threshold)
+        )
     )
 
 
@@ -103,7 +110,7 @@ def _classification(rows: Rows, answers: Answers, seed: int, brief: bool) -> Tab
     table["original"]["accuracy_matched"] = _quantity(_matched, rows, at)
     table["edited"]["accuracy_matched"] = table["edited"]["accuracy"]
     table["loss"] = {
-        "accuracy": _quantity(lambda: less(_right(original, at), _right(edited, at))),
+        "accuracy": _quantity(lambda: Difference(_right(original, at), _right(edited, at))),
         "accuracy_matched": _quantity(_matched_loss, rows, at),
         "sensitivity": _quantity(_class_loss, rows, at, True),
         "specificity": _quantity(_class_loss, rows, at, False),
@@ -132,26 +139,26 @@ def _add_auroc(table: Table, sets: Mapping[Which, Pictures], seed: int) -> None:
         table["loss"]["auroc"] = none
 
 
-def _right(some: Pictures, threshold: float, weights: Floats | None = None) -> Estimate:
+def _right(some: Pictures, threshold: float, weights: Floats | None = None) -> Statistic:
     if not len(some):
         raise Undefined(_NOTHING)
     said = some.value >= threshold
     return share(said == some.positive, some.groups, some.total, weights)
 
 
-def _of_class(some: Pictures, threshold: float, positive: bool) -> Estimate:
+def _of_class(some: Pictures, threshold: float, positive: bool) -> Statistic:
     which = some.positive == positive
     if len(some) and not which.any():
         raise Undefined(f"no picture is {'positive' if positive else 'negative'}")
     return _right(some[which], threshold)
 
 
-def _class_loss(rows: Rows, threshold: float, positive: bool) -> Estimate:
+def _class_loss(rows: Rows, threshold: float, positive: bool) -> Statistic:
     edited = _of_class(rows.edited, threshold, positive)
-    return less(_of_class(rows.original, threshold, positive), edited)
+    return Difference(_of_class(rows.original, threshold, positive), edited)
 
 
-def _matched(rows: Rows, threshold: float) -> Estimate:
+def _matched(rows: Rows, threshold: float) -> Statistic:
     """Accuracy of the originals, their labels weighted as they are among the edits."""
     original, edited = rows.original.positive, rows.edited.positive
     if not len(edited):
@@ -168,40 +175,51 @@ def _matched(rows: Rows, threshold: float) -> Estimate:
     return _right(rows.original[counted], threshold, weights[counted])
 
 
-def _matched_loss(rows: Rows, threshold: float) -> Estimate:
-    return less(_matched(rows, threshold), _right(rows.edited, threshold))
+def _matched_loss(rows: Rows, threshold: float) -> Statistic:
+    return Difference(_matched(rows, threshold), _right(rows.edited, threshold))
 
 
 def _segmentation(rows: Rows, answers: Answers, seed: int, brief: bool) -> Table:
     before, edited = rows.before, rows.edited
     sets: dict[Which, Pictures] = {"original": rows.original, "before": before, "edited": edited}
     table: Table = {
-        which: {"dice": _quantity(_mean, some.value, some, seed)} for which, some in sets.items()
+        which: {"dice": _quantity(_mean, some.value, some, UNIT)} for which, some in sets.items()
     }
-    table["loss"] = {"dice": _quantity(_mean, before.value - edited.value, edited, seed)}
+    table["loss"] = {"dice": _quantity(_dice_loss, rows)}
     table["pairs"] = {}
     if brief:
         return table
     for which, some in sets.items():
-        table[which]["average_hausdorff"] = _quantity(_mean, some.distance, some, seed)
-    grown = edited.distance - before.distance
-    table["loss"]["average_hausdorff"] = _quantity(_mean, grown, edited, seed)
+        table[which]["average_hausdorff"] = _quantity(_mean, some.distance, some, DISTANCES)
+    both = np.isfinite(before.distance + edited.distance)
+    table["loss"]["average_hausdorff"] = _quantity(
+        lambda: Difference(
+            _mean(edited.distance, edited, DISTANCES, both),
+            _mean(before.distance, before, DISTANCES, both),
+        )
+    )
     return table
 
 
-def _mean(values: Floats, of: Pictures, seed: int) -> Estimate:
-    """The mean over the pictures that have a value."""
+def _dice_loss(rows: Rows) -> Statistic:
+    before, edited = rows.before, rows.edited
+    return Difference(_mean(before.value, before, UNIT), _mean(edited.value, edited, UNIT))
+
+
+def _mean(values: Floats, of: Pictures, bounds: Bounds, among: Bools | None = None) -> Mean:
+    """The mean over the pictures that have a value (`among` those given)."""
     if not len(of):
         raise Undefined(_NOTHING)
-    there = np.isfinite(values)
-    if not there.any():
+    there = np.isfinite(values) if among is None else among
+    found = of_codes(values[there], of.groups[there], of.total, bounds)
+    if found is None:
         raise Undefined("no picture has a predicted mask that is not empty")
-    return mean(values[there], of.groups[there], of.total, seed=seed)
+    return found
 
 
-def _quantity(estimate: Callable[P, Estimate], *given: P.args, **options: P.kwargs) -> Quantity:
+def _quantity(estimate: Callable[P, Statistic], *given: P.args, **options: P.kwargs) -> Quantity:
     try:
         one = estimate(*given, **options)
     except Undefined as why:
         return Quantity(None, reason=str(why))
-    return Quantity(one.value, one.interval, one.pictures)
+    return Quantity(one.value, one.interval(), one.n)

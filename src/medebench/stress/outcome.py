@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from medebench.analysis.bootstrap import Interval
+from medebench.analysis.interval import Interval
 from medebench.stress.sample import Intended, Sample, Task
 
 #: The whole test set; the pictures that were edited, as they were (once for each kept edit); their

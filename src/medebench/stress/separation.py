@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from medebench.analysis import share
 from medebench.errors import InputError
 from medebench.metrics.base import Undefined
-from medebench.stress.intervals import ranked, share
+from medebench.stress.auroc import ranked
 from medebench.stress.outcome import Quantity
 from medebench.stress.thresholds import THRESHOLDS
 
@@ -87,7 +88,7 @@ def _part(what: Bools, codes: NDArray[np.intp], among: Bools, none: str) -> Quan
     if not among.any():
         return Quantity(None, reason=none)
     one = share(what[among], codes[among], int(codes.max()) + 1)
-    return Quantity(one.value, one.interval, one.pictures)
+    return Quantity(one.value, one.interval(), one.n)
 
 
 def _only(true: Bools) -> str:

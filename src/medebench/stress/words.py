@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from medebench.analysis.bootstrap import Interval
+from medebench.analysis.interval import Interval
 from medebench.stress.outcome import AtThreshold, PredictorOutcome, Quantity, StressOutcome
 from medebench.stress.verdict import COLLAPSED, POOR, Ruling, poorness, verdicts
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from medebench.analysis.bootstrap import Interval
+from medebench.analysis.interval import Interval
 from medebench.stress.outcome import Quantity
 from medebench.stress.page import Making
 from medebench.stress.page.published import published

@@ -35,7 +35,7 @@ def caption(links: Sequence[Link]) -> str:
     if any(len(link.points) >= _LEAST for link in links):
         text += "the line is the mean EA of each fifth of the outputs; "
     found = "; ".join(f"{link.kind} IoU: {rho_text(link.pooled)}" for link in links)
-    text += "ρ is Spearman’s, with a 95 % bootstrap interval over source images."
+    text += "ρ is Spearman’s, with a 95 % interval over source images (jackknife; from eight on)."
     return f"{text} {found[:1].upper()}{found[1:]}."
 
 

@@ -13,13 +13,13 @@
   const pairScore = MB.$("pair-score");
   const only = MB.$("pair-only");
 
-  const pairRow = (score, [a, b, difference, low, high, p, corrected, n, dropped]) => {
+  const pairRow = (score, [a, b, difference, low, high, p, corrected, n, dropped, why]) => {
     const sure = corrected !== null && corrected <= 0.05;
     const good = difference === null || score.better === "neither" || difference === 0
       ? null : (difference > 0) === (score.better === "higher") ? a : b;
     const left = sure && good === a ? "winner" : null;
     const right = sure && good === b ? "winner" : null;
-    const interval = low === null ? "–" : `${MB.number(score, low, true)} to ${MB.number(score, high, true)}`;
+    const interval = low === null ? why || "–" : `${MB.number(score, low, true)} to ${MB.number(score, high, true)}`;
     return el("tr", { class: sure ? "sure" : "unsure" },
       el("th", { scope: "row", class: left }, named(runs[a])),
       el("td", { class: right }, named(runs[b])),
@@ -99,7 +99,7 @@
     const cell = (one, run, organ) => {
       if (!one || one[0] === null) return el("td", { class: "heat none", text: "–", title: one ? one[4] : "no such case" });
       const [back, ink] = paint(share(one[0]));
-      const interval = one[1] === null ? "no interval" : `95 % interval ${MB.number(score, one[1])} to ${MB.number(score, one[2])}`;
+      const interval = one[1] === null ? one[5] || "no interval" : `95 % interval ${MB.number(score, one[1])} to ${MB.number(score, one[2])}`;
       return el("td", { class: "heat", "--back": back, "--front": ink, title: `${organ}, ${run.name}: ${interval}; ${one[4]}` },
         MB.number(score, one[0]), el("small", { text: String(one[3]) }));
     };

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from medebench.analysis.bootstrap import Interval
+from medebench.analysis.interval import Interval
 from medebench.stress.outcome import EditOutcome, Quantity, StressOutcome, Which
 from medebench.stress.sample import Task
 from medebench.stress.verdict import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from medebench.analysis.bootstrap import Interval
+from medebench.analysis.interval import Interval
 from medebench.analysis.worth import MetricWorth, Worths
 from medebench.study.results.model import DimensionResults, StudyResults
 from medebench.study.results.texts import (

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 import numpy as np
 import polars as pl
 
-from medebench.analysis.bootstrap import Floats
+from medebench.analysis.clusters import Floats
 from medebench.analysis.ranked import Ranked
 from medebench.errors import InputError
 from medebench.report.collect import Entry, Material, collect

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from medebench.analysis.bootstrap import Interval
+from medebench.analysis.interval import Interval
 from medebench.analysis.ranked import Estimate
 from medebench.report.formats import csv_text
 from medebench.study.results.model import DimensionResults, StudyResults

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from medebench.analysis.bootstrap import Interval
+from medebench.analysis.interval import Interval
 from medebench.analysis.ranked import Estimate
 from medebench.errors import one_line
 from medebench.report.facts import Score, judge_of

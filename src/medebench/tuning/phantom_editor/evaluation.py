@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from medebench.analysis.bootstrap import Interval, cluster_interval
+from medebench.analysis import Interval, mean
 from medebench.cases import Case, CaseSet, OpenCase, load_cases, open_case
 from medebench.cases.image import Picture
 from medebench.editors import BatchEditor, Chosen, Edit, Request, case_seed
@@ -143,6 +143,7 @@ def _figures(seen: list[_Seen]) -> list[Figure]:
     for name in names:
         there = [one for one in seen if name in one.values]
         values = np.array([one.values[name] for one in there])
-        interval = cluster_interval(values, [one.case for one in there])
-        figures.append(Figure(name, float(values.mean()), interval, len(there)))
+        found = mean(values, [one.case for one in there])
+        assert found is not None
+        figures.append(Figure(name, found.value, found.interval(), len(there)))
     return figures

@@ -1,4 +1,4 @@
-"""Intervals: against SciPy where groups are single pictures, and whether they hold the truth."""
+"""Intervals of shares, their losses and AUROC: against SciPy, and whether they hold the truth."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from medebench.analysis import cluster_interval
-from medebench.analysis.resampled import expanded_interval, resampled_means, resampled_sums
-from medebench.stress.intervals import _draws, less, mean, ranked, ranked_less, share, wilson
+from medebench.analysis import Difference, share
+from medebench.analysis.interval import UNIT, students, unvaried
+from medebench.analysis.means import wilson
+from medebench.analysis.resampled import resampled_sums
+from medebench.stress.auroc import _draws, ranked, ranked_less
 from medebench.stress.measures import auroc
 
 
@@ -22,8 +24,10 @@ def _grouped(rng, p, groups, size, alike):
 
 @pytest.mark.parametrize(("right", "number"), [(0, 60), (1, 60), (30, 60), (60, 60), (97, 100)])
 def test_wilson_is_scipys(right, number):
-    # So many groups that Student's quantile is the normal one.
-    ours = wilson(right / number, number, 10**9)
+    p = right / number
+    # So many degrees of freedom that Student's quantile is the normal one.
+    t = students(0.95, 1e9)
+    ours = unvaried(p, t, number, UNIT) if p in (0, 1) else wilson(p, p * (1 - p) / number, t)
     theirs = stats.binomtest(right, number).proportion_ci(method="wilson")
     assert ours == pytest.approx((theirs.low, theirs.high), abs=1e-6)
 
@@ -47,17 +51,19 @@ def test_a_share_lies_in_its_interval_and_wrong_ones_mirror_right_ones(rows):
     groups = np.array([group for _, group in rows])
     one, other = share(right, groups, 10), share(~right, groups, 10)
     assert one.value == pytest.approx(right.mean())
-    assert (one.interval is None) == (len(set(groups.tolist())) < 4)
-    if one.interval and other.interval:
-        assert 0 <= one.interval.low <= one.value <= one.interval.high <= 1
-        assert one.interval == pytest.approx((1 - other.interval.high, 1 - other.interval.low))
+    assert (one.interval() is None) == (len(set(groups.tolist())) < 4)
+    if one.interval() and other.interval():
+        assert 0 <= one.interval().low <= one.value <= one.interval().high <= 1
+        assert one.interval() == pytest.approx(
+            (1 - other.interval().high, 1 - other.interval().low)
+        )
 
 
 def test_pictures_shown_twice_are_no_more_evidence():
     right = np.random.default_rng(1).random(80) < 0.8
     once = share(right, np.arange(80), 80)
     twice = share(np.repeat(right, 2), np.repeat(np.arange(80), 2), 80)
-    assert twice.interval == pytest.approx(once.interval, abs=1e-9)
+    assert twice.interval() == pytest.approx(once.interval(), abs=1e-9)
 
 
 def test_weights_of_whole_numbers_are_repeated_pictures():
@@ -77,20 +83,9 @@ def test_intervals_of_shares_hold_the_truth(p, groups, size, alike):
     trials = 400
     held = 0
     for _ in range(trials):
-        low, high = share(*_grouped(rng, p, groups, size, alike), groups).interval
+        low, high = share(*_grouped(rng, p, groups, size, alike), groups).interval()
         held += low <= p <= high
     assert held / trials > 0.93
-
-
-def test_a_bootstrap_would_miss_a_share_near_1():
-    """Why shares have Wilson's interval."""
-    rng = np.random.default_rng(4)
-    held = 0
-    for _ in range(60):
-        right = rng.random(60) < 0.98
-        low, high = cluster_interval(right.astype(float), np.arange(60), resamples=200)
-        held += low <= 0.98 <= high
-    assert held / 60 < 0.8
 
 
 @pytest.mark.parametrize(("before", "after"), [(0.99, 0.05), (0.95, 0.9), (0.8, 0.6)])
@@ -104,21 +99,21 @@ def test_intervals_of_losses_hold_the_truth(before, after):
         hard = rng.normal(size=patients) * np.sqrt(0.4)
         first = hard[groups] + np.sqrt(0.6) * rng.normal(size=4 * patients)
         second = hard + np.sqrt(0.6) * rng.normal(size=patients)
-        loss = less(
+        loss = Difference(
             share(first < stats.norm.ppf(before), groups, patients),
             share(second < stats.norm.ppf(after), edited, patients),
         )
-        held += loss.interval.low <= before - after <= loss.interval.high
+        held += loss.interval().low <= before - after <= loss.interval().high
     assert held / trials > 0.93
 
 
 def test_a_loss_of_everything_is_not_certain():
     groups = np.arange(40)
     all_right, all_wrong = np.ones(40, bool), np.zeros(40, bool)
-    loss = less(share(all_right, groups, 40), share(all_wrong, groups, 40))
+    loss = Difference(share(all_right, groups, 40), share(all_wrong, groups, 40))
     assert loss.value == 1
-    assert 0.8 < loss.interval.low < 0.95
-    assert loss.interval.high == 1
+    assert 0.8 < loss.interval().low < 0.95
+    assert loss.interval().high == 1
 
 
 def test_the_same_pictures_cancel_in_a_difference():
@@ -127,24 +122,10 @@ def test_the_same_pictures_cancel_in_a_difference():
     one = share(right, np.arange(100), 100)
     other = right.copy()
     other[:3] ^= True
-    paired = less(one, share(other, np.arange(100), 100))
-    apart = less(one, share(rng.permutation(other), np.arange(100), 100))
-    # Not 0 to 0, as the ends of a share are not equally far from it; but nearly.
-    assert less(one, one).interval == pytest.approx((0, 0), abs=0.02)
-    assert np.diff(paired.interval) < np.diff(apart.interval) / 2
-
-
-def test_difference_of_single_pictures_is_scipys_newcombe_when_independent():
-    """Newcombe's interval of two independent shares, written out from SciPy's Wilson ends."""
-    first = share(np.arange(500) < 450, np.arange(500), 1200)
-    second = share(np.arange(700) < 420, np.arange(500, 1200), 1200)
-    ends = [
-        stats.binomtest(right, n).proportion_ci(method="wilson")
-        for right, n in ((450, 500), (420, 700))
-    ]
-    low = 0.3 - np.hypot(0.9 - ends[0].low, ends[1].high - 0.6)
-    high = 0.3 + np.hypot(ends[0].high - 0.9, 0.6 - ends[1].low)
-    assert less(first, second).interval == pytest.approx((low, high), abs=3e-4)
+    paired = Difference(one, share(other, np.arange(100), 100))
+    apart = Difference(one, share(rng.permutation(other), np.arange(100), 100))
+    assert Difference(one, one).interval() is None
+    assert np.diff(paired.interval()) < np.diff(apart.interval()) / 2
 
 
 def test_resampled_auroc_is_that_of_the_repeated_pictures():
@@ -211,23 +192,3 @@ def test_every_group_is_as_likely_as_any_other():
     assert drawn.mean(axis=0) == pytest.approx(np.ones(30), abs=0.1)
     # Multinomial: variance 1 - 1/30, whichever group.
     assert drawn.var(axis=0).mean() == pytest.approx(29 / 30, abs=0.03)
-
-
-def test_interval_of_a_mean_is_that_of_the_analysis():
-    rng = np.random.default_rng(11)
-    groups = rng.integers(0, 40, 150)
-    values = rng.normal(size=40)[groups] + rng.normal(size=150)
-    ours = mean(values, groups, 40).interval
-    names = [str(group) for group in groups]
-    drawn = resampled_means(values[:, None], names, resamples=20_000)[:, 0]
-    theirs = expanded_interval(drawn, 0.95, len(set(names)))
-    assert ours == pytest.approx(theirs, abs=0.03 * (theirs.high - theirs.low))
-
-
-def test_mean_by_groups():
-    values = np.random.default_rng(10).normal(size=60)
-    one = mean(values, np.arange(60), 60)
-    theirs = stats.t.interval(0.95, 59, values.mean(), stats.sem(values))
-    assert one.value == pytest.approx(values.mean())
-    assert one.interval == pytest.approx(theirs, abs=0.05)
-    assert mean(values, np.arange(60) % 3, 3).interval is None
