@@ -1,4 +1,4 @@
-"""The noted types of the excerpt's outputs are all there, and the command that compares them runs."""
+"""All outputs of the excerpt have a noted type, and the command that compares them runs."""
 
 from __future__ import annotations
 

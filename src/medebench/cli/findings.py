@@ -76,7 +76,8 @@ def _floors(runs: Sequence[Run]) -> dict[str, float]:
         keys = {case.id: f"{case.id} {digests[case.id].digest}" for case in run.cases}
         cases |= {keys[case.id]: case for case in run.cases}
         attended |= {keys[case_id] for case_id in own if case_id in keys}
-    found = [one for one in case_floors(cases, sorted(attended)).values() if not isinstance(one, str)]
+    every = case_floors(cases, sorted(attended)).values()
+    found = [one for one in every if not isinstance(one, str)]
     means = {}
     for name, label in FLOORS.items():
         if values := [one[name].iou for one in found if name in one]:

@@ -100,13 +100,13 @@ def case_floors(
     """
     marked = [key for key, case in cases.items() if case.roi is not None]
     drawn = sorted(marked, key=lambda key: sha256(key.encode()))[:DRAWN]
-    others = [found for key in drawn if (found := _read(cases[key])) is not None]
+    others = [one for key in drawn if (one := _read(cases[key])) is not None]
     todo = list(cases if wanted is None else wanted)
 
-    def one(key: str) -> tuple[str, Floors | str]:
+    def measured(key: str) -> tuple[str, Floors | str]:
         return key, _floors_of(cases[key], others)
 
-    found = dict(in_parallel(one, todo, workers))
+    found = dict(in_parallel(measured, todo, workers))
     return {key: found[key] for key in todo}
 
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from medebench.analysis import Comparison, Correlation, cluster_interval, cluster_spearman, summarise
+from medebench.analysis import Correlation, cluster_interval, cluster_spearman, summarise
 from medebench.grounding import FAILURE_TYPES, FailureType
 from medebench.report.collect import Entry, Material
 from medebench.report.findings import Found, clearest, judges_of, read_findings
-from medebench.report.floor_rows import FloorRow, leads_over, make_floors
+from medebench.report.floor_rows import FloorRow, Lead, leads_over, make_floors
 from medebench.report.statistics import Estimate
 from medebench.runs.attending import ATTENTION
 
@@ -58,8 +58,8 @@ class Attention:
     cases: dict[tuple[str, str], int]
     #: Maps that never saw the picture; their estimates are above, under `FloorRow.run`.
     floors: tuple[FloorRow, ...] = ()
-    #: run -> the strongest floor on its cases, and its IoU less that floor's, paired over cases
-    leads: dict[str, tuple[FloorRow, Comparison]] = field(default_factory=dict)
+    #: run -> how far it is above the strongest floor
+    leads: dict[str, Lead] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,10 @@ class FloorRow:
         return f"{FLOORS[self.name]}, cases of {whose}" if self.part else FLOORS[self.name]
 
 
+#: The strongest floor on a run's cases, and the run's IoU less that floor's, paired over cases.
+Lead = tuple[FloorRow, Comparison]
+
+
 def make_floors(
     material: Material, rows: pl.DataFrame
 ) -> tuple[tuple[FloorRow, ...], pl.DataFrame]:
@@ -82,11 +86,8 @@ def _as_scores(
 
 def leads_over(
     rows: pl.DataFrame, floors: Sequence[FloorRow], overall: dict[tuple[str, str], Estimate]
-) -> dict[str, tuple[FloorRow, Comparison]]:
-    """Each run against the floor with the highest mean, which is known without its attention.
-
-    As (floor, IoU of the run less that of the floor, paired over cases), by the run's name.
-    """
+) -> dict[str, Lead]:
+    """Each run against the floor with the highest mean, which is known without its attention."""
     found = {}
     names = dict.fromkeys(entry.name for row in floors for entry in row.entries)
     for name in names:
