@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 import pytest
 
 import medebench as mb
 from medebench.grounding import FAILURE_TYPES
-from medebench.report import build_report, headline_table
+from medebench.grounding.floors import FLOORS, blob
+from medebench.grounding.maps import write_map
+from medebench.report import build_report, headline_table, why
 from medebench.report.collect import collect
 from medebench.report.diagnosis import make_diagnosis
 from medebench.report.findings import clearest
 from medebench.report.overlay import overlay_svg
 from medebench.report.palette import REGION, ROI, SHARED
 from medebench.report.published import published_attention
-from tests.report.conftest import FakeJudge, attend, make_runs, make_set
+from tests.report.conftest import FakeJudge, adopt_copies, attend, make_runs, make_set
 
 Read = Callable[[Path], Any]
 
@@ -63,7 +67,8 @@ def test_the_section_and_its_files(page: Path) -> None:
     assert {row["type"] for row in rows} - {""} <= set(FAILURE_TYPES)
     assert {row["type"] for row in rows if row["run"] == "identity"} == {"nothing"}
     organs = table(page.parent / "attention.csv")
-    assert {row["run"] for row in organs} == {"good"} and organs[0]["published"]
+    assert {row["run"] for row in organs if row["floor"] == "no"} == {"good"}
+    assert organs[0]["published"]
 
 
 def test_the_tables_are_not_cluttered(grounded: list[mb.Run]) -> None:
@@ -102,6 +107,89 @@ def test_attention_is_averaged_with_its_chance(grounded: list[mb.Run]) -> None:
     assert gain.low is not None and gain.high is not None and gain.low < gain.high
     assert table.coverage["good", "attention_iou"] == (7, 8)
     assert set(published_attention().iou) >= {"Teeth", "Eyes", "Skin"}
+
+
+def test_floors_stand_beside_on_the_same_cases(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    first = text.partition('id="attention-table"')[2].partition("</table>")[0]
+    second = text.partition('id="attention-organs"')[2].partition("</table>")[0]
+    for part in (first, second):
+        assert all(label in part for label in FLOORS.values()) and "floor</span>" in part
+    assert first.index(">good<") < first.index('tbody class="floors"') < first.index("centred blob")
+    assert published_attention().floors in text.replace("&#39;", "'")
+    organs = table(page.parent / "attention.csv")
+    counts = {label: [r["cases"] for r in organs if r["run"] == label] for label in FLOORS.values()}
+    assert set(map(tuple, counts.values())) == {
+        tuple(r["cases"] for r in organs if r["run"] == "good")
+    }
+    assert {r["run"] for r in organs if r["floor"] == "yes"} == set(FLOORS.values())
+
+
+@pytest.fixture(scope="module")
+def central(tmp_path_factory: pytest.TempPathFactory) -> list[mb.Run]:
+    """ROIs around the middle; one editor looks at them, one always there, one at few of them."""
+    folder = tmp_path_factory.mktemp("central")
+    root = make_set(folder / "set", count=12)
+    for i in range(12):
+        mask = np.zeros((48, 64), np.uint8)
+        top, left = 8 + 5 * i % 12, 10 + 7 * i % 18
+        mask[top : top + 22, left : left + 28] = 255
+        cv2.imwrite(str(root / "editing" / "previous_mask" / f"c{i}.png"), mask)
+    runs = adopt_copies(mb.load_cases(root), folder, ["sees", "centre", "few"], few=5)
+    mb.score(runs, metrics=["ssim"])
+    for run in runs:
+        with run.locked() as ledger:
+            for (case, k), row in ledger.outputs().items():
+                roi = mb.open_case(run.cases[case]).roi
+                seen = roi.copy()
+                seen[: 12 + int(case[1:]) % 5] = False  # none sees all of it
+                heat = blob(*roi.shape) if run.name == "centre" else seen
+                write_map(run.attention_path(case, k), np.asarray(heat, np.float32))
+                told = {"attention": {"concept": "spot", "token": "spot"}}
+                ledger.write(replace(row, detail=row.detail | told))
+    return mb.ground(runs)
+
+
+def test_only_what_beats_the_strongest_floor_looks_at_the_roi(
+    central: list[mb.Run], tmp_path: Path
+) -> None:
+    material = collect(central)
+    material = replace(material, cases={case.id: case for case in central[0].cases})
+    diagnosis = make_diagnosis(material)
+    assert diagnosis is not None and diagnosis.attention is not None
+    found = diagnosis.attention
+    gain = found.overall["centre", "attention_gain"]
+    assert gain.low is not None and gain.low > 0.1  # far above chance, and it never looked
+    sees, centre, few = why.looking(found)
+    assert sees.startswith("sees looks at the ROI: its IoU is above the strongest floor")
+    assert not centre.startswith("centre looks at the ROI:")
+    best, pair = found.leads["sees"]
+    level = found.overall[best.run, "attention_iou"].mean
+    assert level == max(found.overall[r.run, "attention_iou"].mean or 0 for r in found.floors[:3])
+    assert pair.n_cases == 12 and pair.n_dropped == 0
+    mean = found.overall["sees", "attention_iou"].mean
+    assert pair.difference == pytest.approx((mean or 0) - (level or 0), abs=1e-6)
+    # `few` has other cases, so it has floors of its own, and it is said whose.
+    labels = [row.label for row in found.floors]
+    assert len(labels) == 6 and labels[0] == "centred blob, cases of sees, centre"
+    assert labels[3] == "centred blob, cases of few" and found.leads["few"][1].n_cases == 5
+    rois = {case.id: mb.open_case(case).roi for case in central[0].cases}
+    for row, keys in (
+        (found.floors[1], list(rois)),
+        (found.floors[4], [f"c{i}" for i in range(5)]),
+    ):
+        share = np.mean([rois[key].mean() for key in keys])
+        assert found.overall[row.run, "attention_energy"].mean == pytest.approx(share)
+    assert few
+    text = build_report(central, tmp_path / "report").index.read_text(encoding="utf-8")
+    assert "sees looks at the ROI" in text and "cases of few" in text
+
+
+def test_without_the_cases_there_is_no_claim(central: list[mb.Run]) -> None:
+    diagnosis = make_diagnosis(collect(central))
+    assert diagnosis is not None and diagnosis.attention is not None
+    assert diagnosis.attention.floors == ()
+    assert all("looks at the ROI" not in text for text in why.looking(diagnosis.attention))
 
 
 def test_examples_are_clear_and_spread(grounded: list[mb.Run]) -> None:

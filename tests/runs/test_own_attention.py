@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import medebench as mb
+from medebench.cli import app
+from medebench.grounding.floors import FLOORS
 
 LOOKER = """
 import numpy as np
@@ -44,6 +48,17 @@ def test_a_map_of_an_own_editor_is_measured(cases, tmp_path):
     assert [row.value for row in scores(run, "attention_pointing").values()] == [1.0, 1.0]
     # The stored map is the ROI itself.
     assert all(row.value > 0.99 for row in scores(run, "attention_iou").values())
+
+
+def test_the_command_tells_the_floors_too(cases, tmp_path):
+    run = mb.edit(cases, looker(tmp_path, "request.case.roi.astype(np.float32)"), tmp_path / "run")
+    done = CliRunner().invoke(app, ["ground", str(run.path), "--json"])
+    floors = json.loads(done.stdout)["attention_floors"]
+    rois = [mb.open_case(case).roi for case in cases]
+    assert list(floors) == list(FLOORS.values())
+    assert floors["whole frame"] == pytest.approx(np.mean([roi.mean() for roi in rois]))
+    shown = CliRunner().invoke(app, ["ground", str(run.path)], env={"COLUMNS": "250"}).stdout
+    assert "floor: centred blob" in shown
 
 
 @pytest.mark.parametrize(

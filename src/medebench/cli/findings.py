@@ -12,6 +12,7 @@ from medebench.cli.common import print_json, print_table, say
 from medebench.cli.outcome import is_broken, run_facts, say_reasons
 
 if TYPE_CHECKING:
+    from medebench.cases import Case
     from medebench.runs import Run
     from medebench.runs.ledger import ScoreRow
 
@@ -19,10 +20,11 @@ if TYPE_CHECKING:
 def finish_ground(runs: Sequence[Run], as_json: bool) -> None:
     """Report the findings of runs; exit 1 if an output itself is missing or unreadable."""
     facts = [_summary(run) for run in runs]
+    floors = _floors(runs)
     if as_json:
-        print_json({"runs": facts})
+        print_json({"runs": facts} | ({"attention_floors": floors} if floors else {}))
     else:
-        _print(facts)
+        _print(facts, floors)
         for one in facts:
             if one["reasons"]:
                 say(f"{one['run']}: {sum(one['reasons'].values())} outputs without a finding")
@@ -58,12 +60,41 @@ def _summary(run: Run) -> dict[str, Any]:
     }
 
 
+def _floors(runs: Sequence[Run]) -> dict[str, float]:
+    """By name, the mean IoU of maps that never saw the picture, on all cases with attention."""
+    from medebench.grounding.floors import FLOORS, case_floors
+
+    cases: dict[str, Case] = {}
+    attended = set()
+    for run in runs:
+        with run.ledger() as ledger:
+            digests = ledger.cases()
+            own = {row.case_id for row in ledger.scores() if _has_attention(row)}
+        if not own:
+            continue
+        # Runs may hold different cases under one id.
+        keys = {case.id: f"{case.id} {digests[case.id].digest}" for case in run.cases}
+        cases |= {keys[case.id]: case for case in run.cases}
+        attended |= {keys[case_id] for case_id in own if case_id in keys}
+    every = case_floors(cases, sorted(attended)).values()
+    found = [one for one in every if not isinstance(one, str)]
+    means = {}
+    for name, label in FLOORS.items():
+        if values := [one[name].iou for one in found if name in one]:
+            means[label] = sum(values) / len(values)
+    return means
+
+
+def _has_attention(row: ScoreRow) -> bool:
+    return row.metric == "attention_iou" and row.value is not None
+
+
 def _mean(rows: Iterable[ScoreRow], metric: str) -> float | None:
     values = [row.value for row in rows if row.metric == metric and row.value is not None]
     return sum(values) / len(values) if values else None
 
 
-def _print(facts: Sequence[dict[str, Any]]) -> None:
+def _print(facts: Sequence[dict[str, Any]], floors: dict[str, float]) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -88,6 +119,9 @@ def _print(facts: Sequence[dict[str, Any]]) -> None:
             known = one["attention_iou"] is not None
             cells.append(f"{_number(one['attention_iou'])} ({level})" if known else "–")
         table.add_row(*cells)
+    for label, mean in floors.items():
+        blank = [""] * (len(table.columns) - 2)
+        table.add_row(f"floor: {label}", *blank, _number(mean), style="dim")
     print_table(table)
 
 

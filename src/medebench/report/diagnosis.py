@@ -1,11 +1,11 @@
-"""Why edits fail: types by editor and organ, attention against chance, place against accuracy."""
+"""Why edits fail: types by editor and organ, where editors look, place against accuracy."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
@@ -15,6 +15,7 @@ from medebench.analysis.interval import UNIT
 from medebench.grounding import FAILURE_TYPES, FailureType
 from medebench.report.collect import Entry, Material
 from medebench.report.findings import Found, clearest, judges_of, read_findings
+from medebench.report.floor_rows import FloorRow, Lead, leads_over, make_floors
 from medebench.report.statistics import Estimate, over_cases, over_organs
 from medebench.runs.attending import ATTENTION
 
@@ -57,6 +58,10 @@ class Attention:
     #: (run, metric) -> scored and total; (run, organ) -> cases with an IoU
     coverage: dict[tuple[str, str], tuple[int, int]]
     cases: dict[tuple[str, str], int]
+    #: Maps that never saw the picture; their estimates are above, under `FloorRow.run`.
+    floors: tuple[FloorRow, ...] = ()
+    #: run -> how far it is above the strongest floor
+    leads: dict[str, Lead] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -167,7 +172,8 @@ def _attention(material: Material) -> Attention | None:
     rows = frame.filter(pl.col("metric").is_in(names))
     if rows["value"].drop_nulls().is_empty():
         return None
-    rows = pl.concat([rows, _gain(rows)])
+    floors, beside = make_floors(material, rows)
+    rows = pl.concat([rows, _gain(rows), beside])
     overall, macro, coverage = {}, {}, {}
     ends = dict.fromkeys(names, UNIT) | {GAIN: Bounds(-1.0, 1.0)}
     for one in summarise(rows, bounds=ends).iter_rows(named=True):
@@ -186,7 +192,10 @@ def _attention(material: Material) -> Attention | None:
     organs = sorted(
         {organ for _, _, organ in by_organ}, key=lambda organ: _order(by_organ, entries, organ)
     )
-    return Attention(entries, tuple(organs), overall, macro, by_organ, coverage, cases)
+    leads = leads_over(finer, floors, overall)
+    return Attention(
+        entries, tuple(organs), overall, macro, by_organ, coverage, cases, floors, leads
+    )
 
 
 def _order(

@@ -52,6 +52,8 @@ class PublishedAttention:
     name: str
     editor: str
     note: str
+    #: What maps that never saw the picture reach on the same data.
+    floors: str
     iou: dict[str, float]
 
     @property

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from medebench.grounding import FAILURE_TYPES, FailureType, Thresholds
+from medebench.grounding.floors import FLOORS, FloorName
+from medebench.report.collect import Entry
 from medebench.report.diagnosis import GAIN, Attention, Diagnosis, Profile
+from medebench.report.floor_rows import FloorRow
 from medebench.report.formats import csv_text
 from medebench.report.statistics import Estimate
 from medebench.runs.attending import ATTENTION
+
+Cell = tuple[str, str, str]
 
 #: What each type means, in a half sentence.
 MEANINGS: dict[FailureType, str] = {
@@ -18,6 +23,11 @@ MEANINGS: dict[FailureType, str] = {
     "wrong_place": "most of the change lies outside the ROI",
     "repainted": "the surroundings changed as well, or all colours did",
     "damaged": "blurred, noisy, or not like a real picture any more",
+}
+_NAMED: dict[FloorName, str] = {
+    "blob": "a blob in the middle of the frame",
+    "frame": "the whole frame",
+    "other": "another case’s ROI",
 }
 #: A model is named with a type that makes up at least this share of its outputs.
 _TYPICAL = 0.5
@@ -80,22 +90,68 @@ def thresholds(diagnosis: Diagnosis) -> list[tuple[str, str, str]]:
     ]
 
 
-def attention_rows(table: Attention) -> list[tuple[object, list[tuple[str, str, str]]]]:
-    """For each editor its cells: (value, interval or chance, coverage)."""
-    rows: list[tuple[object, list[tuple[str, str, str]]]] = []
+def attention_rows(table: Attention) -> list[tuple[Entry, list[Cell]]]:
+    """For each editor its cells: (value, interval, chance or coverage or floor)."""
+    rows = []
     for entry in table.entries:
-        cells = []
-        for name in ("attention_iou", GAIN, *ATTENTION[1:]):
-            one = table.overall.get((entry.name, name), Estimate())
-            level = table.overall.get((entry.name, f"{name}_chance"), Estimate())
-            scored, total = table.coverage.get((entry.name, name), (0, 0))
-            text = number(one.mean, signed=name == GAIN)
-            by_chance = "" if level.mean is None else f"chance {number(level.mean)}"
-            ends = between(one, signed=name == GAIN)
-            more = by_chance or f"{scored:,} of {total:,}"
-            cells.append((text, ends, more))
-        rows.append((entry, cells))
+        iou, gain, pointing, energy = (
+            _attention_cell(table, entry.name, name)
+            for name in ("attention_iou", GAIN, *ATTENTION[1:])
+        )
+        rows.append((entry, [iou, gain, _lead_cell(table, entry.name), pointing, energy]))
     return rows
+
+
+def floor_rows(table: Attention) -> list[tuple[FloorRow, list[Cell]]]:
+    """The same for maps that never saw the picture; what is above chance is not their matter."""
+    rows = []
+    for row in table.floors:
+        iou, pointing, energy = (_attention_cell(table, row.run, name) for name in ATTENTION)
+        rows.append((row, [iou, ("–", "", ""), ("–", "", ""), pointing, energy]))
+    return rows
+
+
+def _attention_cell(table: Attention, run: str, name: str) -> Cell:
+    one = table.overall.get((run, name), Estimate())
+    level = table.overall.get((run, f"{name}_chance"), Estimate())
+    scored, total = table.coverage.get((run, name), (0, 0))
+    by_chance = "" if level.mean is None else f"chance {number(level.mean)}"
+    signed = name == GAIN
+    more = by_chance or f"{scored:,} of {total:,}"
+    return number(one.mean, signed=signed), between(one, signed=signed), more
+
+
+def _lead_cell(table: Attention, run: str) -> Cell:
+    if run not in table.leads:
+        return "–", "", ""
+    best, pair = table.leads[run]
+    one = Estimate(pair.difference, *(pair.interval or (None, None)))
+    return number(one.mean, signed=True), between(one, signed=True), FLOORS[best.name]
+
+
+def looking(table: Attention) -> list[str]:
+    """Whether each editor looks at the ROI more than the strongest floor does."""
+    found = []
+    for entry in table.entries:
+        if entry.name not in table.leads:
+            found.append(f"{entry.name}: the cases are not at hand, so there is no floor.")
+            continue
+        best, pair = table.leads[entry.name]
+        level = number(table.overall[best.run, "attention_iou"].mean)
+        floor = f"the strongest floor, {_NAMED[best.name]} ({level})"
+        by = "" if pair.difference is None else number(pair.difference, signed=True)
+        if pair.interval is None:
+            found.append(f"{entry.name} against {floor}: {by}; too few sources to tell.")
+            continue
+        ends = between(Estimate(pair.difference, *pair.interval), signed=True)
+        if pair.interval.low > 0:
+            text = f"{entry.name} looks at the ROI: its IoU is above {floor}"
+        elif pair.interval.high < 0:
+            text = f"{entry.name} looks at the ROI less than {floor}"
+        else:
+            text = f"{entry.name} cannot be told from {floor}"
+        found.append(f"{text}: {by}, 95 % interval {ends}.")
+    return found
 
 
 def findings_csv(diagnosis: Diagnosis) -> str:
@@ -114,14 +170,16 @@ def findings_csv(diagnosis: Diagnosis) -> str:
 
 
 def attention_csv(table: Attention, published: dict[str, float]) -> str:
-    heads = ["organ", "run", "cases", "iou", "low", "high", "chance", "published"]
+    heads = ["organ", "run", "cases", "iou", "low", "high", "chance", "published", "floor"]
     rows: list[Sequence[object]] = [heads]
+    shown = [(entry.name, entry.name, "no") for entry in table.entries]
+    shown += [(row.run, row.label, "yes") for row in table.floors]
     for organ in table.organs:
-        for entry in table.entries:
-            one = table.by_organ.get((entry.name, "attention_iou", organ), Estimate())
-            level = table.by_organ.get((entry.name, "attention_iou_chance", organ), Estimate())
+        for run, label, floor in shown:
+            one = table.by_organ.get((run, "attention_iou", organ), Estimate())
+            level = table.by_organ.get((run, "attention_iou_chance", organ), Estimate())
             numbers = [one.mean, one.low, one.high, level.mean, published.get(organ)]
-            rows.append([organ, entry.name, table.cases.get((entry.name, organ), 0), *numbers])
+            rows.append([organ, label, table.cases.get((run, organ), 0), *numbers, floor])
     return csv_text(rows)
 
 
