@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from medebench.cli.common import Json, guarded, print_json, progress_bar
+from medebench.cli.outcome import finish
 from medebench.errors import InputError
 
 
@@ -55,6 +56,7 @@ def audit(
                 said = trial.reason or f"EA {_shown(trial.ea)}, VQ {_shown(trial.vq)}"
                 typer.echo(f"        case {trial.case}: {said}")
         typer.echo(result.verdict())
+    finish(result.failures, "trials")
     raise typer.Exit(0 if result.passed else 1)
 
 
