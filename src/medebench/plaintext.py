@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-#: Whole sequences of ECMA-48, so that no "[31m" is left of them: strings with an end (titles, links,
-#: the clipboard), control sequences, and what else begins with an escape. 8-bit forms as well.
+#: Whole sequences of ECMA-48, so that no "[31m" is left of them: strings with an end (titles,
+#: links, the clipboard), control sequences, what else begins with an escape; the 8-bit forms too.
 _SEQUENCES = re.compile(
     "(?:\x1b[\\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90\x98\x9c-\x9f]*(?:\x07|\x1b\\\\|\x9c)"
     "|(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from medebench.cli.common import fail, print_json, say
+from medebench.cli.common import fail, print_json, print_line, say
 
 #: How the reasons of `medebench.runs.work` begin where a picture is lost that was made; one that
 #: was never made ("no output") failed in the command that was to make it.
@@ -126,11 +126,11 @@ def print_plan(plan: Plan, who: str, as_json: bool) -> None:
         facts = {"calls": plan.calls, "cached": plan.cached, "cost": plan.cost, "most": plan.most}
         print_json(facts | {"tokens_in": plan.tokens_in, "tokens_out": plan.tokens_out})
         return
-    typer.echo(f"{who}: {plan.calls} calls, {plan.cached} answers kept from before")
-    typer.echo(f"about {plan.tokens_in:,} tokens in, {plan.tokens_out:,} out")
+    print_line(f"{who}: {plan.calls} calls, {plan.cached} answers kept from before")
+    print_line(f"about {plan.tokens_in:,} tokens in, {plan.tokens_out:,} out")
     if plan.cost is None or plan.most is None:
-        typer.echo("the price of this model is not known; name a price file in MEDEBENCH_PRICES")
+        print_line("the price of this model is not known; name a price file in MEDEBENCH_PRICES")
     elif plan.calls and not plan.most:
-        typer.echo("a server of your own counts as free; name a price file in MEDEBENCH_PRICES")
+        print_line("a server of your own counts as free; name a price file in MEDEBENCH_PRICES")
     else:
-        typer.echo(f"about ${plan.cost:.2f}, at most ${plan.most:.2f} if no call is repeated")
+        print_line(f"about ${plan.cost:.2f}, at most ${plan.most:.2f} if no call is repeated")

@@ -87,11 +87,12 @@ class GeminiClient(Adapter):
 
 def _reply(done: Body) -> Reply:
     usage = done.part("usageMetadata")
-    words, thoughts = (usage.count(f"{kind}TokenCount") for kind in ("candidates", "thoughts"))
+    # Thinking is charged as output, and counted apart.
+    written = [usage.count(f"{kind}TokenCount") for kind in ("candidates", "thoughts")]
+    known = [count for count in written if count is not None]
     counts = {
         "tokens_in": usage.count("promptTokenCount"),
-        # Thinking is charged as output, and counted apart.
-        "tokens_out": None if words is None and thoughts is None else (words or 0) + (thoughts or 0),
+        "tokens_out": sum(known) if known else None,
         "image_in": _of_images(usage.parts("promptTokensDetails")),
         "image_out": _of_images(usage.parts("candidatesTokensDetails")),
     }

@@ -75,8 +75,6 @@ async def _pieces(response: Any, largest: int, cut: bool = False) -> bytearray:
             if cut:
                 return data[:largest]
             raise _too_large(largest)
-    if unpacker and not unpacker.eof and received and not cut:
-        raise Fault("broken", "the server's packed answer breaks off")
     return data
 
 
@@ -107,10 +105,11 @@ def _check_values(data: bytearray) -> None:
 
 def _unpacked(response: Any, data: bytes) -> Any:
     """The same answer, read, with nothing left for the library to unpack."""
-    gone = ("content-encoding", "content-length", "transfer-encoding")
+    gone = {"content-encoding", "content-length", "transfer-encoding"}
+    kept = [one for one in response.headers.multi_items() if one[0].lower() not in gone]
     read = type(response)(
         response.status_code,
-        headers=[(name, value) for name, value in response.headers.multi_items() if name not in gone],
+        headers=kept,
         content=data,
         request=response.request,
         extensions=response.extensions,
