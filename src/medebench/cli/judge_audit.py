@@ -56,7 +56,7 @@ def audit(
                 said = trial.reason or f"EA {_shown(trial.ea)}, VQ {_shown(trial.vq)}"
                 print_line(f"        case {trial.case}: {said}")
         print_line(result.verdict())
-    finish(result.failures, "trials")
+    finish(result.failures, "trial")
     raise typer.Exit(0 if result.passed else 1)
 
 

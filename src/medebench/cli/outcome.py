@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from medebench.runs.ledger import SetRow
 
 
-def finish(failures: Failures, what: str) -> None:
+def finish(failures: Failures, noun: str, of: str = "") -> None:
     """Exit 1 if calls failed in this command, with the commonest reason in the last line."""
     if failures:
-        raise fail(failures.in_words(what), 1)
+        raise fail(failures.in_words(noun, of), 1)
 
 
 def finish_edit(run: Run, failures: Failures, as_json: bool) -> None:
@@ -52,7 +52,7 @@ def finish_edit(run: Run, failures: Failures, as_json: bool) -> None:
             say(f"  ${cost:,.2f} for the outputs, as far as prices are known")
         if names := run.info.unmatched:
             say(f"  {len(names)} pictures are named after no case, e.g. {names[0]}: left alone")
-    finish(failures, "outputs")
+    finish(failures, "output")
 
 
 def finish_score(runs: Sequence[Run], failures: Failures, as_json: bool) -> None:
@@ -79,7 +79,7 @@ def finish_score(runs: Sequence[Run], failures: Failures, as_json: bool) -> None
                     say(f"  {_in_words(row)}")
     if as_json:
         print_json({"runs": facts, "failures": dict(failures.most_common())})
-    finish(failures, "calls of a judge or a metric")
+    finish(failures, "call", " of a judge or a metric")
     if broken:
         raise typer.Exit(1)
 

@@ -74,6 +74,6 @@ def run(
             say(f"not finished: {line}")
         if done.failed:
             say(f"{done.failed} outputs failed; their reasons are in the ledgers and the report")
-    finish(done.failures, "calls of an editor, a judge or a metric")
+    finish(done.failures, "call", " of an editor, a judge or a metric")
     if done.stopped:
         raise typer.Exit(1)

@@ -97,7 +97,7 @@ def stress(
         if failed:
             what = "1 edit has" if failed == 1 else f"{failed} edits have"
             say(f"{what} no picture; the reasons are on the page and in the ledger")
-    finish(failures, "edits")
+    finish(failures, "edit")
 
 
 def _print(one: Stressed) -> None:

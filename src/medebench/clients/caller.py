@@ -196,14 +196,16 @@ class Caller:
             self.cache.put(key, answer)
             self._renewed.add(key)
         except OSError as error:
-            if not self.tally.unkept:
+            with self._lock:
+                self.tally.unkept += 1
+                first = self.tally.unkept == 1
+            if first:
                 _log.warning(
                     "%s: answers cannot be kept here (%s); they are used now, but would have to "
                     "be paid again",
                     self.cache.folder,
                     error.strerror or error,
                 )
-            self.tally.unkept += 1
 
     def _kept(self, key: str) -> Answer | None:
         if self._fresh and key not in self._renewed:

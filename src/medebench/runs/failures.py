@@ -26,12 +26,13 @@ class Failures(Counter[str]):
         """The same of those reasons that tell of a breakdown."""
         self.note(row for row in rows if (row.reason or "").startswith(BROKE))
 
-    def in_words(self, what: str) -> str:
+    def in_words(self, noun: str, of: str = "") -> str:
         """ "12 calls of a judge failed in this command, 9 of them: HTTP 500: out of memory"."""
         reason, count = self.most_common(1)[0]
         total = sum(self.values())
         often = "" if count == total else f", {count} of them"
-        return f"{total} {what} failed in this command{often}: {reason}"
+        plural = "" if total == 1 else "s"
+        return f"{total} {noun}{plural}{of} failed in this command{often}: {reason}"
 
 
 def _key(row: OutputRow | ScoreRow) -> tuple[str, int]:
