@@ -90,7 +90,7 @@ def _reply(done: Body) -> Reply:
     # Thinking is charged as output, and counted apart.
     written = [usage.count(f"{kind}TokenCount") for kind in ("candidates", "thoughts")]
     known = [count for count in written if count is not None]
-    counts = {
+    counts: dict[str, Any] = {
         "tokens_in": usage.count("promptTokenCount"),
         "tokens_out": sum(known) if known else None,
         "image_in": _of_images(usage.parts("promptTokensDetails")),
