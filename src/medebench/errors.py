@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from medebench.plaintext import clean
+
 
 class MedebenchError(Exception):
-    """Something went wrong that the user can do something about (exit code 1)."""
+    """Something went wrong that the user can do something about (exit code 1).
+
+    Its text may quote files, servers and programs: what a terminal would obey is taken out here.
+    """
 
     exit_code = 1
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(clean(one) if isinstance(one, str) else one for one in args))
 
 
 class InputError(MedebenchError):
@@ -41,5 +49,5 @@ class NotReadyError(InputError):
 
 def one_line(text: str, longest: int = 400) -> str:
     """`text` as one line for a table or a terminal, cut where it gets too long."""
-    line = " ".join(text.split())
+    line = " ".join(clean(text).split())
     return line if len(line) <= longest else line[: longest - 1] + "…"

@@ -257,6 +257,11 @@ def test_edits_that_fail_are_told_and_the_rest_is_measured(folder):
     )
     result = call(folder, edit={**EDIT, "editor": f"{folder}/editor.py:Choosy"})
     assert result.exit_code == 1
+    said = "medebench: 1 edit failed in this command: too dark"
+    assert result.stderr.splitlines()[-1] == said
+    # It failed then, not now.
+    again = call(folder, edit={**EDIT, "editor": f"{folder}/editor.py:Choosy"})
+    assert again.exit_code == 0 and "1 edit has no picture" in again.stderr
     results = json.loads((folder / "stress-drains" / "report" / "results.json").read_text())
     assert results["edits_kept"] == 3
     assert results["edits_failed"] == 1

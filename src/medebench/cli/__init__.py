@@ -6,6 +6,7 @@ import io
 import os
 import signal
 import sys
+import traceback
 from typing import Annotated
 
 import typer
@@ -36,6 +37,7 @@ from medebench.cli import (
     train_encoder,
     weights,
 )
+from medebench.cli.common import log_readably, print_line, say
 
 app = typer.Typer(
     name="medebench",
@@ -82,7 +84,7 @@ def _judge() -> None:
 
 def _print_version(value: bool) -> None:
     if value:
-        typer.echo(f"medebench {__version__}")
+        print_line(f"medebench {__version__}")
         raise typer.Exit
 
 
@@ -143,4 +145,10 @@ def main() -> None:
             stream.reconfigure(errors="replace")
     # Schedulers and containers end a job so: workers are ended and files closed as with Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    app()
+    log_readably()
+    try:
+        app()
+    except Exception:
+        # With --debug only; a traceback quotes as well.
+        say(traceback.format_exc().rstrip())
+        sys.exit(1)

@@ -28,9 +28,18 @@ def adopt(
     Example: medebench adopt generated_images/icedit --cases MedEBench --out runs/icedit
     """
     from medebench.runs import adopt as take_over
+    from medebench.runs.failures import Failures
 
+    failures = Failures()
     with progress_bar(f"adopting {folder.name}") as progress:
         run = take_over(
-            folder, cases, out, name=name, control=control, workers=workers, progress=progress
+            folder,
+            cases,
+            out,
+            name=name,
+            control=control,
+            workers=workers,
+            progress=progress,
+            failures=failures,
         )
-    finish_edit(run, as_json)
+    finish_edit(run, failures, as_json)

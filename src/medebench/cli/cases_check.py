@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from medebench.cli.common import Json, Workers, guarded, print_json, progress_bar, say
+from medebench.cli.common import Json, Workers, guarded, print_json, print_line, progress_bar, say
 from medebench.errors import InputError
 
 if TYPE_CHECKING:
@@ -67,10 +67,10 @@ def _ids(cases: tuple[str, ...], most: int = 24) -> str:
 def _print(result: Audit) -> None:
     marks = {"error": "error  ", "warning": "warning", "note": "note   "}
     for finding in result.findings:
-        typer.echo(f"{marks[finding.severity]}  {finding.title}: {finding.detail}")
-        typer.echo(f"         cases:  {_ids(finding.cases)}")
-        typer.echo(f"         remedy: {finding.remedy}")
-    typer.echo(
+        print_line(f"{marks[finding.severity]}  {finding.title}: {finding.detail}")
+        print_line(f"         cases:  {_ids(finding.cases)}")
+        print_line(f"         remedy: {finding.remedy}")
+    print_line(
         f"{result.name}: {result.cases} cases, {result.files} files; "
         f"{result.errors} errors, {result.warnings} warnings, {result.notes} notes"
     )

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from medebench.cli.common import Json, guarded, print_json, progress_bar, say
+from medebench.cli.common import Json, guarded, print_json, print_line, progress_bar, say
 
 
 @guarded
@@ -43,5 +43,5 @@ def show(
     for name, value in facts.items():
         if isinstance(value, dict):
             value = ", ".join(f"{key} {count}" for key, count in value.items())
-        typer.echo(f"{name + ':':18} {value}")
+        print_line(f"{name + ':':18} {value}")
     return None

@@ -1,9 +1,14 @@
-"""What all commands share: one line for an error, a progress bar for people, JSON for machines."""
+"""What all commands share: one line for an error, a progress bar for people, JSON for machines.
+
+Whatever a command prints goes through here, and comes out without what a terminal would obey: a
+reason, a name or an answer may be anybody's words.
+"""
 
 from __future__ import annotations
 
 import functools
 import json
+import logging
 import os
 import sys
 import time
@@ -13,10 +18,13 @@ from typing import Annotated, Any, ParamSpec, TypeVar
 
 import typer
 
-from medebench.errors import MedebenchError, NotReadyError
+from medebench.errors import MedebenchError, NotReadyError, one_line
+from medebench.plaintext import clean, escaped
 
 #: Between two lines in a log.
 LOG_SECONDS = 60.0
+#: Of what is printed: more is nobody's message.
+LONGEST_LINE = 4000
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -75,18 +83,42 @@ def guarded(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def fail(message: str, code: int) -> typer.Exit:
-    line = " ".join(message.split())
-    typer.echo(f"medebench: {line}", err=True)
+    typer.echo(one_line(f"medebench: {message}", LONGEST_LINE), err=True)
     return typer.Exit(code)
 
 
 def say(message: str) -> None:
     """A line for people; on stderr, so that stdout stays a result."""
-    typer.echo(message, err=True)
+    typer.echo(readable(message), err=True)
+
+
+def print_line(message: str) -> None:
+    """A line of the result, on stdout."""
+    typer.echo(readable(message))
 
 
 def print_json(value: Any) -> None:
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+    typer.echo(escaped(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)))
+
+
+def readable(text: str) -> str:
+    """`text` as a terminal may have it, its lines of bearable length."""
+    lines = clean(text).split("\n")
+    return "\n".join(one if len(one) <= LONGEST_LINE else one[:LONGEST_LINE] + "…" for one in lines)
+
+
+def log_readably() -> None:
+    """Warnings, of Python and of all loggers, as Python would print them, but readable."""
+
+    class Readable(logging.Formatter):
+        def format(self, record: logging.LogRecord) -> str:
+            return readable(super().format(record))
+
+    handler = logging.StreamHandler()
+    handler.setLevel(logging.WARNING)
+    handler.setFormatter(Readable())
+    logging.getLogger().addHandler(handler)
+    logging.captureWarnings(True)
 
 
 def is_terminal() -> bool:
@@ -109,13 +141,13 @@ def progress_bar(title: str) -> Iterator[Callable[[int, int], None]]:
     )
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=None)
+        task = bar.add_task(one_line(title), total=None)
 
         def tell(done: int, total: int) -> None:
             if done == 0:
@@ -143,8 +175,24 @@ def print_table(table: Any) -> None:
     """A rich table, as wide as it needs to be where the output is not a terminal."""
     from rich.console import Console
 
-    console = Console() if sys.stdout.isatty() else Console(width=400, no_color=True)
-    console.print(table)
+    # Names in square brackets are names.
+    plain: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False}
+    if not sys.stdout.isatty():
+        plain |= {"width": 400, "no_color": True}
+    Console(**plain).print(_Readable(table))
+
+
+class _Readable:
+    """Something of rich's, without what foreign text in it would do to a terminal."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+        from rich.segment import Segment
+
+        for one in console.render(self._inner, options):
+            yield one if one.control else Segment(clean(one.text), one.style)
 
 
 def table_width() -> int | None:

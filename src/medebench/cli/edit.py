@@ -45,6 +45,7 @@ def edit(
     from medebench.editors import find_editor
     from medebench.runs import edit as run_editor
     from medebench.runs.editing import estimate_editing
+    from medebench.runs.failures import Failures
 
     with keys_optional() if dry_run else nullcontext():
         chosen = find_editor(editor)
@@ -56,6 +57,7 @@ def edit(
         )
         print_plan(plan, chosen.name, as_json)
         return
+    failures = Failures()
     with progress_bar(f"editing with {chosen.name}") as progress:
         run = run_editor(
             found,
@@ -66,5 +68,6 @@ def edit(
             workers=workers,
             retry_failed=retry_failed,
             progress=progress,
+            failures=failures,
         )
-    finish_edit(run, as_json)
+    finish_edit(run, failures, as_json)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from medebench.cli.common import Json, guarded, print_json, print_table
+from medebench.cli.common import Json, guarded, print_json, print_line, print_table
 from medebench.cli.listing import show_rows
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def editors(
         for row in rows
     ]
     show_rows(shown)
-    typer.echo("One of them, with all its settings and a command to copy: medebench editors NAME")
+    print_line("One of them, with all its settings and a command to copy: medebench editors NAME")
     return None
 
 
@@ -166,12 +166,12 @@ def _print_one(facts: dict[str, Any]) -> None:
     from rich.table import Table
 
     name = facts["editor"]
-    typer.echo(f"{name} ({facts['kind']}): {facts['summary']}")
-    typer.echo(f"sees: {', '.join(facts['sees'])}")
-    typer.echo(f"needs: {facts['needs']}")
+    print_line(f"{name} ({facts['kind']}): {facts['summary']}")
+    print_line(f"sees: {', '.join(facts['sees'])}")
+    print_line(f"needs: {facts['needs']}")
     asked = f" (as {_example_call(name)})" if facts["required"] else ""
     for line in facts["problems"] or ["yes"]:
-        typer.echo(f"ready here: {line if facts['ready'] else f'no, {line}'}{asked}")
+        print_line(f"ready here: {line if facts['ready'] else f'no, {line}'}{asked}")
     if facts["settings"]:
         table = Table(box=box.SIMPLE_HEAD)
         for column in ("setting", "default", "may be", "what it is"):
@@ -181,4 +181,4 @@ def _print_one(facts: dict[str, Any]) -> None:
             table.add_row(one, shown, facts["values"][one], facts["described"][one])
         print_table(table)
     short = name.rpartition(":")[2] if ".py:" in name else name
-    typer.echo(f"medebench edit phantoms --editor {_example_call(name)} --out runs/{short}")
+    print_line(f"medebench edit phantoms --editor {_example_call(name)} --out runs/{short}")

@@ -4,7 +4,8 @@ from typing import Annotated, Any
 
 import typer
 
-from medebench.cli.common import Json, guarded, print_json, progress_bar
+from medebench.cli.common import Json, guarded, print_json, print_line, progress_bar
+from medebench.cli.outcome import finish
 from medebench.errors import InputError
 
 
@@ -50,11 +51,12 @@ def audit(
     else:
         for one in result.results:
             mark = "passed" if one.passed else "FAILED"
-            typer.echo(f"{mark}  {one.name}: right in {one.right} of {one.total} ({one.expected})")
+            print_line(f"{mark}  {one.name}: right in {one.right} of {one.total} ({one.expected})")
             for trial in one.wrong[:5]:
                 said = trial.reason or f"EA {_shown(trial.ea)}, VQ {_shown(trial.vq)}"
-                typer.echo(f"        case {trial.case}: {said}")
-        typer.echo(result.verdict())
+                print_line(f"        case {trial.case}: {said}")
+        print_line(result.verdict())
+    finish(result.failures, "trial")
     raise typer.Exit(0 if result.passed else 1)
 
 

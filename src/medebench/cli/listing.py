@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import typer
-
-from medebench.cli.common import Json, guarded, print_json, print_table
+from medebench.cli.common import Json, guarded, print_json, print_line, print_table
 
 
 @guarded
@@ -43,7 +41,7 @@ def metrics(as_json: Json = False) -> None:
             row["ready"] = "no"
     show_rows(rows)
     for problem, names in lacking.items():
-        typer.echo(f"{', '.join(names)}: {problem}")
+        print_line(f"{', '.join(names)}: {problem}")
     return None
 
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from medebench.cli.common import print_json, say
+from medebench.cli.common import fail, print_json, print_line, say
 
-#: How the reasons of `medebench.runs.work` begin.
-NO_PICTURE = (
-    "no output",
+#: How the reasons of `medebench.runs.work` begin where a picture is lost that was made; one that
+#: was never made ("no output") failed in the command that was to make it.
+LOST = (
     "the output file is missing",
     "unreadable output",
     "the case has changed",
@@ -22,11 +22,18 @@ NO_PICTURE = (
 if TYPE_CHECKING:
     from medebench.clients import Plan
     from medebench.runs import Run
+    from medebench.runs.failures import Failures
     from medebench.runs.ledger import SetRow
 
 
-def finish_edit(run: Run, as_json: bool) -> None:
-    """Report the outputs of a run; exit 1 if some are missing."""
+def finish(failures: Failures, noun: str, of: str = "") -> None:
+    """Exit 1 if calls failed in this command, with the commonest reason in the last line."""
+    if failures:
+        raise fail(failures.in_words(noun, of), 1)
+
+
+def finish_edit(run: Run, failures: Failures, as_json: bool) -> None:
+    """Report the outputs of a run; exit 1 if some failed in this command."""
     with run.ledger() as ledger:
         rows = list(ledger.outputs().values())
         cost = ledger.editing_cost()
@@ -45,12 +52,11 @@ def finish_edit(run: Run, as_json: bool) -> None:
             say(f"  ${cost:,.2f} for the outputs, as far as prices are known")
         if names := run.info.unmatched:
             say(f"  {len(names)} pictures are named after no case, e.g. {names[0]}: left alone")
-    if failed:
-        raise typer.Exit(1)
+    finish(failures, "output")
 
 
-def finish_score(runs: Sequence[Run], as_json: bool) -> None:
-    """Report the scores of runs; exit 1 if an output itself is missing or unreadable."""
+def finish_score(runs: Sequence[Run], failures: Failures, as_json: bool) -> None:
+    """Report the scores of runs; exit 1 if calls failed in this command, or a picture is lost."""
     from medebench.runs.ledger import WHOLE
 
     facts, broken = [], 0
@@ -72,7 +78,8 @@ def finish_score(runs: Sequence[Run], as_json: bool) -> None:
                 if row.part == WHOLE:
                     say(f"  {_in_words(row)}")
     if as_json:
-        print_json({"runs": facts})
+        print_json({"runs": facts, "failures": dict(failures.most_common())})
+    finish(failures, "call", " of a judge or a metric")
     if broken:
         raise typer.Exit(1)
 
@@ -94,8 +101,8 @@ def _in_words(row: SetRow) -> str:
 
 
 def is_broken(reason: str | None) -> bool:
-    """Whether there was no picture to score; an undefined score of a good one is no failure."""
-    return reason is not None and reason.startswith(NO_PICTURE)
+    """Whether a picture is lost or damaged; an undefined score of a good one is no failure."""
+    return reason is not None and reason.startswith(LOST)
 
 
 def run_facts(run: Run) -> dict[str, Any]:
@@ -119,11 +126,11 @@ def print_plan(plan: Plan, who: str, as_json: bool) -> None:
         facts = {"calls": plan.calls, "cached": plan.cached, "cost": plan.cost, "most": plan.most}
         print_json(facts | {"tokens_in": plan.tokens_in, "tokens_out": plan.tokens_out})
         return
-    typer.echo(f"{who}: {plan.calls} calls, {plan.cached} answers kept from before")
-    typer.echo(f"about {plan.tokens_in:,} tokens in, {plan.tokens_out:,} out")
+    print_line(f"{who}: {plan.calls} calls, {plan.cached} answers kept from before")
+    print_line(f"about {plan.tokens_in:,} tokens in, {plan.tokens_out:,} out")
     if plan.cost is None or plan.most is None:
-        typer.echo("the price of this model is not known; name a price file in MEDEBENCH_PRICES")
+        print_line("the price of this model is not known; name a price file in MEDEBENCH_PRICES")
     elif plan.calls and not plan.most:
-        typer.echo("a server of your own counts as free; name a price file in MEDEBENCH_PRICES")
+        print_line("a server of your own counts as free; name a price file in MEDEBENCH_PRICES")
     else:
-        typer.echo(f"about ${plan.cost:.2f}, at most ${plan.most:.2f} if no call is repeated")
+        print_line(f"about ${plan.cost:.2f}, at most ${plan.most:.2f} if no call is repeated")

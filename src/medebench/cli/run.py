@@ -16,6 +16,7 @@ from medebench.cli.common import (
     say,
     table_width,
 )
+from medebench.cli.outcome import finish
 
 
 @guarded
@@ -73,5 +74,6 @@ def run(
             say(f"not finished: {line}")
         if done.failed:
             say(f"{done.failed} outputs failed; their reasons are in the ledgers and the report")
-    if done.failed or done.stopped:
+    finish(done.failures, "call", " of an editor, a judge or a metric")
+    if done.stopped:
         raise typer.Exit(1)

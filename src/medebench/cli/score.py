@@ -79,6 +79,7 @@ def score(
     from medebench.clients.keys import keys_optional
     from medebench.judge import ModelJudge, find_judge
     from medebench.runs import score as run_scoring
+    from medebench.runs.failures import Failures
     from medebench.runs.judging import JudgeLimits, estimate_judging
     from medebench.runs.scoring import open_runs
 
@@ -96,6 +97,7 @@ def score(
             raise InputError(f"--dry-run: judge '{judge}' makes no calls and costs nothing")
         print_plan(estimate_judging(opened, found, limits, retry_failed), found.summary, as_json)
         return
+    failures = Failures()
     with progress_bar("scoring") as progress:
         scored = run_scoring(
             opened,
@@ -107,5 +109,6 @@ def score(
             workers=workers,
             retry_failed=retry_failed,
             progress=progress,
+            failures=failures,
         )
-    finish_score(scored, as_json)
+    finish_score(scored, failures, as_json)

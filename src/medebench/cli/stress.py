@@ -15,6 +15,7 @@ from medebench.cli.common import (
     progress_bar,
     say,
 )
+from medebench.cli.outcome import finish
 
 if TYPE_CHECKING:
     from medebench.stress.outcome import Quantity, Which
@@ -63,6 +64,7 @@ def stress(
         medebench stress plan.yaml
     """
     from medebench.errors import InputError
+    from medebench.runs.failures import Failures
     from medebench.stress.recipes import SHIFTS
 
     how: dict[str, Any] = {"bar": progress_bar, "workers": workers, "retry_failed": retry_failed}
@@ -82,8 +84,10 @@ def stress(
             raise InputError(f"--{name}: is for the recipes on phantoms; say it in {plan}")
         one = run_stress(read_stress(plan, out), **how)
         done, index = [one], one.index
-    reasons = [edit.reason for one in done for edit in one.outcome.edits if not edit.output]
-    failed = len(reasons)
+    failures = Failures()
+    for one in done:
+        failures.update(one.failures)
+    failed = sum(not edit.output for one in done for edit in one.outcome.edits)
     if as_json:
         print_json({"page": str(index), "failed": failed, "tests": [_json(one) for one in done]})
     else:
@@ -91,10 +95,9 @@ def stress(
             _print(one)
         say(f"page: {index}")
         if failed:
-            what = "1 edit failed" if failed == 1 else f"{failed} edits failed, the first one"
-            say(f"{what}: {reasons[0]} (all are on the page and in the ledger)")
-    if failed:
-        raise typer.Exit(1)
+            what = "1 edit has" if failed == 1 else f"{failed} edits have"
+            say(f"{what} no picture; the reasons are on the page and in the ledger")
+    finish(failures, "edit")
 
 
 def _print(one: Stressed) -> None:

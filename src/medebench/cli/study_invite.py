@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from medebench.cli.common import Json, guarded, print_json, say
+from medebench.cli.common import Json, guarded, print_json, print_line, say
 from medebench.cli.study_serve import Database, StudyFolder
 from medebench.errors import InputError
 
@@ -55,6 +55,6 @@ def invite(
         print_json(links)
         return
     for name, link in links.items():
-        typer.echo(f"{name}: {link}")
+        print_line(f"{name}: {link}")
     if not links:
         say("everybody has had a link; name those who need a new one")

@@ -5,7 +5,15 @@ from typing import Annotated
 
 import typer
 
-from medebench.cli.common import Json, guarded, print_json, print_table, say, table_width
+from medebench.cli.common import (
+    Json,
+    guarded,
+    print_json,
+    print_line,
+    print_table,
+    say,
+    table_width,
+)
 from medebench.cli.study_serve import Database
 
 
@@ -65,11 +73,11 @@ def results(
     for table in rich_tables(made, table_width()):
         print_table(table)
     for sentence in [overview(made), *attention(made)]:
-        typer.echo(sentence)
+        print_line(sentence)
     for one in made.dimensions:
-        typer.echo(f"\n{one.name}")
+        print_line(f"\n{one.name}")
         for sentence in one.answer:
-            typer.echo(f"  {sentence}")
+            print_line(f"  {sentence}")
     for note in made.notes:
         say(note)
     say(f"tables and figures: {folder}")

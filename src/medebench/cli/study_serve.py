@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from medebench.cli.common import guarded, say
+from medebench.cli.common import guarded, print_line, say
 
 StudyFolder = Annotated[Path, typer.Argument(help="Folder of the study.", metavar="STUDY")]
 Database = Annotated[
@@ -59,9 +59,9 @@ def serve(
         if uninvited:
             with open_store(opened, database) as store:
                 links = {name: f"{base}/join#{store.invite(name)}" for name in uninvited}
-            typer.echo("Personal links, shown this once (they are stored only as hashes):")
+            print_line("Personal links, shown this once (they are stored only as hashes):")
             for name, link in links.items():
-                typer.echo(f"  {name}: {link}")
+                print_line(f"  {name}: {link}")
         else:
             folder = shlex.quote(str(study))
             say(f"everybody has a link; `medebench study invite {folder} NAME` makes a new one")

@@ -13,6 +13,7 @@ from medebench.cli.common import (
     fail,
     guarded,
     print_json,
+    print_line,
     progress_bar,
     say,
 )
@@ -49,7 +50,7 @@ def list_(as_json: Json = False) -> None:
             for row in rows
         ]
     )
-    typer.echo("Get some with: medebench weights get NAME; all about them: docs/weights.md")
+    print_line("Get some with: medebench weights get NAME; all about them: docs/weights.md")
     return None
 
 
@@ -139,7 +140,7 @@ def where(
     if as_json:
         facts = {"weights": name, "path": str(found.path), "origin": found.origin}
         return print_json(facts | {"identity": found.identity})
-    typer.echo(str(found.path))
+    print_line(str(found.path))
     return say(f"{found.origin}; {found.identity}")
 
 

@@ -25,6 +25,7 @@ from medebench.clients.options import ClientOptions
 from medebench.clients.prices import find_price
 from medebench.clients.secret import Scrubber, Secret
 from medebench.clients.tokens import count_image_tokens, count_tokens
+from medebench.clients.wire import LARGEST_TEXT, bounded_client
 from medebench.errors import NotReadyError
 
 #: How a refusal of each parameter shows in the server's text.
@@ -73,7 +74,12 @@ class Adapter(ABC):
     unknown: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(
-        self, model: str, endpoint: Endpoint, key: Secret | None, options: ClientOptions
+        self,
+        model: str,
+        endpoint: Endpoint,
+        key: Secret | None,
+        options: ClientOptions,
+        largest: int = LARGEST_TEXT,
     ) -> None:
         self.name = f"{self.vendor}:{model}"
         self.model = model
@@ -81,6 +87,8 @@ class Adapter(ABC):
         self.options = options
         self.price = find_price(self.name, endpoint)
         self._key = key
+        #: Bytes of an answer that are read at most.
+        self._largest = largest
         self._scrubber = Scrubber([*([key] if key else []), *endpoint.secrets])
         self._left_out = set(self.unknown) | (set() if options.structured else {"schema"})
         # An SDK's connections belong to the event loop they were opened on.
@@ -190,15 +198,16 @@ class Adapter(ABC):
             "timeout": None,
             "default_headers": self.endpoint.headers(),
             "default_query": self.endpoint.parameters(),
-            "http_client": self._module.DefaultAsyncHttpxClient(**self.transport()),
+            "http_client": self.http_client(self._module.DefaultAsyncHttpxClient),
         }
 
-    def transport(self) -> dict[str, Any]:
+    def http_client(self, base: type[Any], **given: Any) -> Any:
         """Redirects are not followed, since the key would go along; a proxy is for far hosts."""
-        given: dict[str, Any] = {"follow_redirects": False, "timeout": None}
+        given |= {"follow_redirects": False, "timeout": None}
         if self.endpoint.is_local:
             given |= {"trust_env": False, "mounts": {"http://": None, "https://": None}}
-        return given
+        # Time is kept for each call (`ask`).
+        return bounded_client(base, self._largest)(**given)
 
     def _answer(self, ask: Ask, reply: Reply, send: frozenset[str], seconds: float) -> Answer:
         estimate = self.estimate(ask)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from medebench.clients.adapter import Adapter, Reply
 from medebench.clients.ask import Ask, Image
+from medebench.clients.body import count_of, field, text_of
 from medebench.clients.fault import Fault
 
 _FINISH = {
@@ -63,15 +64,15 @@ def _part(part: str | Image) -> dict[str, Any]:
 
 
 def _reply(done: Any) -> Reply:
-    content = getattr(done, "content", None)
-    if not isinstance(content, list):
+    content = field(done, "content")
+    if not isinstance(content, list | str):
         raise Fault("broken", "the server's answer holds no content")
-    usage = getattr(done, "usage", None)
-    finish = str(done.stop_reason or "end_turn")
+    usage = field(done, "usage")
+    finish = text_of(field(done, "stop_reason")) or "end_turn"
     return Reply(
-        text="".join(block.text for block in content if block.type == "text"),
+        text=text_of(content),
         finish=_FINISH.get(finish, finish),
-        model=getattr(done, "model", None),
-        tokens_in=getattr(usage, "input_tokens", None),
-        tokens_out=getattr(usage, "output_tokens", None),
+        model=text_of(field(done, "model")) or None,
+        tokens_in=count_of(field(usage, "input_tokens")),
+        tokens_out=count_of(field(usage, "output_tokens")),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import threading
 import time
@@ -26,6 +27,8 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 #: Is this answer worth keeping? Asked before it goes into the cache.
 Good = Callable[[Answer], bool]
+
+_log = logging.getLogger(__name__)
 
 #: After so many asks in a row that failed for such a reason, the rest is not tried.
 HOPELESS = {"denied": 3, "missing": 3, "quota": 3, "connection": 8}
@@ -179,16 +182,30 @@ class Caller:
             del self._under_way[key]
             mine.cancel()
 
+    async def keep(self, ask: Ask, answer: Answer) -> None:
+        """Whoever asks `ask` again gets this answer; where it cannot be written, nobody does."""
+        await asyncio.to_thread(self._keep, self.key(ask), answer)
+
     def _keep_good(self, key: str, answer: Answer, good: Good | None) -> None:
         if good is None or good(answer):
             self._keep(key, answer)
 
     def _keep(self, key: str, answer: Answer) -> None:
+        """An answer is used and counted whether or not the disk has room for it."""
         try:
             self.cache.put(key, answer)
             self._renewed.add(key)
-        except OSError:
-            self.tally.unkept += 1
+        except OSError as error:
+            with self._lock:
+                self.tally.unkept += 1
+                first = self.tally.unkept == 1
+            if first:
+                _log.warning(
+                    "%s: answers cannot be kept here (%s); they are used now, but would have to "
+                    "be paid again",
+                    self.cache.folder,
+                    error.strerror or error,
+                )
 
     def _kept(self, key: str) -> Answer | None:
         if self._fresh and key not in self._renewed:

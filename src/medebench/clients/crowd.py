@@ -72,4 +72,4 @@ def failure_of(error: Exception, scrub: Callable[[str], str]) -> Failure:
     if isinstance(error, Fault):
         return Failure(error.text, error.kind, error.attempts)
     text: Any = error if isinstance(error, MedebenchError) else f"{type(error).__name__}: {error}"
-    return Failure(shown(scrub(" ".join(str(text).split()))), "error")
+    return Failure(shown(scrub(str(text))), "error")

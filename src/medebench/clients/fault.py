@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from medebench.clients.retry import parse_retry_after
+from medebench.errors import one_line
 
 #: kind -> is the call worth repeating
 KINDS = {
@@ -20,6 +21,7 @@ KINDS = {
     "timeout": True,
     "connection": True,
     "broken": True,  # a body that is cut off or no answer
+    "unusable": False,  # too large, or packed in a way that is not read
     "rejected": False,  # 400 and the like
     "denied": False,  # 401, 403
     "missing": False,  # 404
@@ -32,7 +34,7 @@ KINDS = {
 #: Troubles of the whole undertaking, not of one question: nothing is written, the next run asks.
 NOT_ASKED = {"budget", "deadline", "stopped", "denied", "missing", "quota", "connection"}
 #: The server may have done the work, and may charge for it, though no answer arrived.
-MAYBE_BILLED = {"timeout", "broken"}
+MAYBE_BILLED = {"timeout", "broken", "unusable"}
 
 _CUT_OFF = {"ReadError", "RemoteProtocolError", "JSONDecodeError", "UnknownApiResponseError"}
 _CUT_OFF |= {"APIResponseValidationError", "DecodingError", "ValidationError", "IncompleteRead"}
@@ -65,8 +67,10 @@ class Fault(Exception):
 
 def find_fault(error: Exception) -> Fault:
     """The fault behind an SDK's exception; its text may still hold secrets."""
-    if isinstance(error, Fault):
-        return error
+    for link in _chain(error):
+        # Raised below the SDK, which may have wrapped it.
+        if isinstance(link, Fault):
+            return link
     status = _status(error)
     if status is not None and status >= 300:
         return _from_status(status, error)
@@ -154,8 +158,8 @@ def _one_line(error: BaseException) -> str:
 
 def _shorten(text: str) -> str:
     # Longer than what is shown: the text is cut to its final length after it was scrubbed.
-    return " ".join(text.split())[: 10 * _LONGEST_TEXT]
+    return one_line(text, 10 * _LONGEST_TEXT)
 
 
 def shown(text: str) -> str:
-    return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…"
+    return one_line(text, _LONGEST_TEXT)

@@ -10,6 +10,7 @@ from typing import Any
 from medebench.clients.ask import Client
 from medebench.clients.endpoint import find_endpoint
 from medebench.clients.keys import find_key, need_key
+from medebench.clients.wire import LARGEST_ANSWER, LARGEST_TEXT
 from medebench.errors import InputError, NotReadyError
 
 #: Name -> where key and address are from, where the client is, which package it needs.
@@ -32,12 +33,12 @@ def find_client(
 
     Everything that is missing (package, key) is told here, before any work.
     """
-    return _find(_TALKING, text, base_url, settings)
+    return _find(_TALKING, text, base_url, settings, LARGEST_TEXT)
 
 
 def find_image_client(text: str, base_url: str | None = None) -> Client:
     """`gemini:NAME` or `openai-image:NAME`: a model that answers with pictures."""
-    return _find(_DRAWING, text, base_url, None)
+    return _find(_DRAWING, text, base_url, None, LARGEST_ANSWER)
 
 
 def image_client_problems(kind: str, base_url: str | None = None) -> list[str]:
@@ -59,6 +60,7 @@ def _find(
     text: str,
     base_url: str | None,
     settings: Mapping[str, Any] | None,
+    largest: int,
 ) -> Client:
     from medebench.clients.options import ClientOptions
     from medebench.settings import read_settings
@@ -73,7 +75,7 @@ def _find(
     key = need_key(vendor) if endpoint.needs_key else find_key(vendor)
     module, _, name = place.partition(":")
     client: Client = getattr(importlib.import_module(module), name)(
-        model.strip(), endpoint, key, options
+        model.strip(), endpoint, key, options, largest
     )
     return client
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any, ClassVar
 
 from medebench.clients.adapter import Adapter, Reply
 from medebench.clients.ask import Ask, Image
+from medebench.clients.body import Body, parse_body
 from medebench.clients.fault import Fault
 
 #: Everything else that ends an answer early is a refusal of one sort or another.
 _FINISH = {"STOP": "stop", "MAX_TOKENS": "length", "FINISH_REASON_UNSPECIFIED": "stop"}
 _REFUSALS = {"SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"}
 _REFUSALS |= {"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION"}
+_ALPHABET = str.maketrans("-_", "+/")
 
 
 class GeminiClient(Adapter):
@@ -19,11 +22,12 @@ class GeminiClient(Adapter):
     package: ClassVar[str] = "google.genai"
 
     def _open(self) -> Any:
+        import httpx
+
         types = self._module.types
-        transport = self.transport()
-        if parameters := self.endpoint.parameters():
-            transport["params"] = parameters
-        return self._module.Client(
+        # Given a client of ours, the SDK uses no other (aiohttp, where that is installed).
+        client = self.http_client(httpx.AsyncClient, params=self.endpoint.parameters() or None)
+        sdk = self._module.Client(
             api_key=self.key_or("none"),
             # Else GOOGLE_GENAI_USE_VERTEXAI in the environment would change who is asked.
             vertexai=False,
@@ -31,13 +35,16 @@ class GeminiClient(Adapter):
                 base_url=self.endpoint.url,
                 headers=self.endpoint.headers(),
                 retry_options=types.HttpRetryOptions(attempts=1),
-                async_client_args=transport,
+                httpx_async_client=client,
             ),
         )
+        return sdk, client
 
     async def _shut(self, sdk: Any) -> None:
-        await sdk.aio.aclose()
-        sdk.close()
+        opened, client = sdk
+        await opened.aio.aclose()
+        opened.close()
+        await client.aclose()
 
     async def _send(self, sdk: Any, ask: Ask, send: frozenset[str]) -> Reply:
         types = self._module.types
@@ -58,6 +65,8 @@ class GeminiClient(Adapter):
         config = types.GenerateContentConfig(
             system_instruction=self.system_text(ask, send) or None,
             automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
+            # As it came: the SDK throws a paid answer away whose token counts it does not like.
+            should_return_http_response=True,
             **given,
         )
 
@@ -70,50 +79,56 @@ class GeminiClient(Adapter):
         for turn in ask.turns:
             contents.append(types.Content(role="model", parts=[part(turn.said)]))
             contents.append(types.Content(role="user", parts=[part(turn.reply)]))
-        done = await sdk.aio.models.generate_content(
+        done = await sdk[0].aio.models.generate_content(
             model=self.model, contents=contents, config=config
         )
-        return _reply(done)
+        return _reply(Body(parse_body(done.sdk_http_response.body)))
 
 
-def _reply(done: Any) -> Reply:
-    usage = done.usage_metadata
-    counts: dict[str, Any] = {"tokens_in": None, "tokens_out": None}
-    if usage is not None:
-        counts["tokens_in"] = usage.prompt_token_count
-        counts["image_in"] = _of_images(usage.prompt_tokens_details)
-        counts["image_out"] = _of_images(usage.candidates_tokens_details)
-        # Thinking is charged as output, and counted apart.
-        if usage.candidates_token_count is not None or usage.thoughts_token_count is not None:
-            thoughts = usage.thoughts_token_count or 0
-            counts["tokens_out"] = (usage.candidates_token_count or 0) + thoughts
-    blocked = getattr(done.prompt_feedback, "block_reason", None)
-    if not done.candidates:
-        if blocked is None:
+def _reply(done: Body) -> Reply:
+    usage = done.part("usageMetadata")
+    # Thinking is charged as output, and counted apart.
+    written = [usage.count(f"{kind}TokenCount") for kind in ("candidates", "thoughts")]
+    known = [count for count in written if count is not None]
+    counts: dict[str, Any] = {
+        "tokens_in": usage.count("promptTokenCount"),
+        "tokens_out": sum(known) if known else None,
+        "image_in": _of_images(usage.parts("promptTokensDetails")),
+        "image_out": _of_images(usage.parts("candidatesTokensDetails")),
+    }
+    model = done.text("modelVersion") or None
+    candidates = done.parts("candidates")
+    if not candidates:
+        blocked = done.part("promptFeedback").text("blockReason")
+        if not blocked:
             raise Fault("broken", "the server's answer holds no candidate")
-        text = f"blocked: {getattr(blocked, 'value', blocked)}"
         counts["tokens_out"] = 0
-        return Reply(text, "refusal", done.model_version, **counts)
-    first = done.candidates[0]
+        return Reply(f"blocked: {blocked}", "refusal", model, **counts)
+    first = candidates[0]
     # What a model thinks, and sketches while it does, is not its answer.
-    parts = [part for part in (first.content and first.content.parts) or [] if not part.thought]
-    text = "".join(part.text for part in parts if part.text)
-    word = getattr(first.finish_reason, "value", None) or "STOP"
+    parts = [one for one in first.part("content").parts("parts") if not one.get("thought")]
+    text = "".join(part.text("text") for part in parts)
+    word = first.text("finishReason") or "STOP"
     finish = _FINISH.get(word, "refusal" if word in _REFUSALS else word.lower())
     if finish == "refusal":
-        text = text or first.finish_message or f"blocked: {word}"
-    images = tuple(image for part in parts if (image := _image(part.inline_data)) is not None)
-    return Reply(text, finish, done.model_version, images=images, **counts)
+        text = text or first.text("finishMessage") or f"blocked: {word}"
+    images = tuple(filter(None, (_image(part.part("inlineData")) for part in parts)))
+    return Reply(text, finish, model, images=images, **counts)
 
 
-def _image(blob: Any) -> Image | None:
-    data, mime = getattr(blob, "data", None), str(getattr(blob, "mime_type", None) or "")
-    return Image(data, mime) if data and mime.startswith("image/") else None
+def _image(blob: Body) -> Image | None:
+    data, mime = blob.text("data"), blob.text("mimeType")
+    if not data or not mime.startswith("image/"):
+        return None
+    try:
+        # Either alphabet, with or without padding.
+        return Image(base64.b64decode(data.translate(_ALPHABET) + "==", validate=False), mime)
+    except ValueError:
+        raise Fault("broken", "the server's picture is not base64") from None
 
 
-def _of_images(details: Any) -> int | None:
+def _of_images(details: list[Body]) -> int | None:
     """None where the server does not tell what its tokens are of."""
     if not details:
         return None
-    kinds = {getattr(one.modality, "value", None): one.token_count or 0 for one in details}
-    return kinds.get("IMAGE", 0)
+    return {one.text("modality"): one.count("tokenCount") or 0 for one in details}.get("IMAGE", 0)

@@ -8,8 +8,9 @@ import threading
 import warnings
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, TypeVar
 
+Result = TypeVar("Result")
 #: How long closing waits for calls in flight to be cancelled and connections to be closed.
 GRACE_SECONDS = 3.0
 
@@ -27,7 +28,7 @@ class LoopThread:
     def is_alive(self) -> bool:
         return self._thread.is_alive()
 
-    def start(self, work: Coroutine[Any, Any, None]) -> Future[None]:
+    def start(self, work: Coroutine[Any, Any, Result]) -> Future[Result]:
         """Run `work` on the loop; cancelling the future cancels it."""
         try:
             return asyncio.run_coroutine_threadsafe(work, self.loop)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from medebench.clients.adapter import Adapter, Reply
 from medebench.clients.ask import Ask, Image
+from medebench.clients.body import count_of, field, text_of
 from medebench.clients.fault import Fault
 
 _FINISH = {"content_filter": "refusal", "max_tokens": "length"}
@@ -54,19 +55,20 @@ class OpenAIClient(Adapter):
 
 
 def _reply(done: Any) -> Reply:
-    choices: Any = getattr(done, "choices", None) or [None]
-    message = getattr(choices[0], "message", None)
+    choices = field(done, "choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    message = field(first, "message")
     if message is None:
         raise Fault("broken", "the server's answer holds no message")
-    refusal = getattr(message, "refusal", None)
-    finish = str(choices[0].finish_reason or "stop")
-    usage = getattr(done, "usage", None)
+    refusal = text_of(field(message, "refusal"))
+    finish = text_of(field(first, "finish_reason")) or "stop"
+    usage = field(done, "usage")
     return Reply(
-        text=refusal or message.content or "",
+        text=refusal or text_of(field(message, "content")),
         finish="refusal" if refusal else _FINISH.get(finish, finish),
-        model=getattr(done, "model", None),
-        tokens_in=getattr(usage, "prompt_tokens", None),
-        tokens_out=getattr(usage, "completion_tokens", None),
+        model=text_of(field(done, "model")) or None,
+        tokens_in=count_of(field(usage, "prompt_tokens")),
+        tokens_out=count_of(field(usage, "completion_tokens")),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from medebench.clients.adapter import Reply
 from medebench.clients.ask import Ask, Image
+from medebench.clients.body import count_of, field, text_of
 from medebench.clients.fault import Fault
 from medebench.clients.openai import OpenAIClient
 
@@ -43,29 +44,27 @@ class OpenAIImageClient(OpenAIClient):
 
 
 def _reply(done: Any) -> Reply:
-    if not (data := getattr(done, "data", None)):
+    data = field(done, "data")
+    if not isinstance(data, list) or not data:
         raise Fault("broken", "the server's answer holds no picture")
-    mime = f"image/{getattr(done, 'output_format', None) or 'png'}"
+    mime = f"image/{text_of(field(done, 'output_format')) or 'png'}"
+    found = [text_of(field(one, "b64_json")) for one in data]
     try:
-        images = tuple(
-            Image(base64.b64decode(one.b64_json, validate=True), mime)
-            for one in data
-            if one.b64_json
-        )
+        images = tuple(Image(base64.b64decode(one, validate=True), mime) for one in found if one)
     except (binascii.Error, ValueError):
         raise Fault("broken", "the server's picture is not base64") from None
     text = "" if images else "the address of a picture instead of the picture"
-    usage = getattr(done, "usage", None)
+    usage = field(done, "usage")
     seen, drawn = (
-        getattr(getattr(usage, f"{way}_tokens_details", None), "image_tokens", None)
+        count_of(field(field(usage, f"{way}_tokens_details"), "image_tokens"))
         for way in ("input", "output")
     )
-    tokens_out = getattr(usage, "output_tokens", None)
+    tokens_out = count_of(field(usage, "output_tokens"))
     return Reply(
         text=text,
         finish="stop",
-        model=getattr(done, "model", None),
-        tokens_in=getattr(usage, "input_tokens", None),
+        model=text_of(field(done, "model")) or None,
+        tokens_in=count_of(field(usage, "input_tokens")),
         tokens_out=tokens_out,
         images=images,
         image_in=seen,

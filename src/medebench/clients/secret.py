@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from typing import NoReturn
 from urllib.parse import quote, quote_plus
 
+from medebench.plaintext import clean
+
 HIDDEN = "***"
 
 #: What vendors' keys look like, for keys that are not ours and for masked ones in error texts.
@@ -65,6 +67,8 @@ class Scrubber:
         self._pattern = re.compile("|".join(map(re.escape, longest_first))) if forms else None
 
     def __call__(self, text: str) -> str:
+        # First, since an escape sequence in the midst of a secret would hide it from the search.
+        text = clean(text)
         if self._pattern is not None:
             text = self._pattern.sub(HIDDEN, text)
         return _LOOKS_LIKE_A_KEY.sub(HIDDEN, text)

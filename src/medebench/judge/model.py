@@ -21,6 +21,7 @@ from medebench.files import sha256
 from medebench.judge.base import Verdict
 from medebench.judge.parsing import KEYS, Parsed, complaint, parse
 from medebench.judge.rubric import DEFAULT, Filled, Rubric, Slot, load_rubric
+from medebench.plaintext import clean
 from medebench.settings import Settings
 
 #: How often an answer that cannot be read is sent back.
@@ -147,7 +148,14 @@ class ModelJudge:
             def good(answer: Answer, left: tuple[str, ...] = left) -> bool:
                 return parse(answer.text, left, finish=answer.finish).complete
 
-            answer = await caller.ask(question, good)
+            try:
+                answer = await caller.ask(question, good)
+            except Fault as fault:
+                if not read.scores:
+                    raise
+                # What was read so far was paid for.
+                read = replace(read, problems=[*read.problems, f"not asked again: {fault.text}"])
+                break
             answers.append(answer)
             new = parse(answer.text, left, finish=answer.finish)
             read = Parsed(
@@ -160,7 +168,7 @@ class ModelJudge:
             if read.complete:
                 if question is not ask:
                     # Whoever asks the same first question again gets what was read in the end.
-                    caller.cache.put(caller.key(ask), replace(answer, text=_as_json(read)))
+                    await caller.keep(ask, replace(answer, text=_as_json(read), finish="stop"))
                 break
             turn = Turn(answer.text or "(no answer)", complaint(new))
             question = replace(question, turns=(*question.turns, turn))
@@ -199,7 +207,7 @@ class ModelJudge:
         first = opinions[0]
         detail: dict[str, Any] = self.facts() | {
             "model": first.answers[-1].model,
-            "differences": first.parsed.differences,
+            "differences": [clean(one) for one in first.parsed.differences],
             "tokens_in": sum(a.tokens_in for one in opinions for a in one.answers),
             "tokens_out": sum(a.tokens_out for one in opinions for a in one.answers),
         }
@@ -207,7 +215,7 @@ class ModelJudge:
             detail["without"] = list(without)
         if not values:
             return Verdict(None, _why(opinions), detail)
-        detail["reason"] = read[0].reason
+        detail["reason"] = clean(read[0].reason)
         if self.options.repeats > 1:
             detail["repeats"] = self.options.repeats
             detail["values"] = values

@@ -23,6 +23,7 @@ from medebench.report import Report, build_report
 from medebench.runs import Run, adopt, edit, ground, open_run, score
 from medebench.runs.adopting import match_files
 from medebench.runs.editing import NotAllTriedError
+from medebench.runs.failures import Failures
 from medebench.runs.judging import JudgeLimits
 from medebench.runs.run import INFO, Tuned
 from medebench.settings import in_words, read_settings, split_name
@@ -40,6 +41,8 @@ class Done:
     skipped: tuple[str, ...] = ()
     #: What could not be finished now (no money, no connection), a line each.
     stopped: tuple[str, ...] = ()
+    #: Calls of editors and judges that failed now, not in an earlier command.
+    failures: Failures = field(default_factory=Failures)
 
 
 def _no_bar(title: str) -> AbstractContextManager[Progress]:
@@ -88,6 +91,7 @@ class _Job:
     bar: Bar
     #: What could not be finished now, in a line each; the rest of the plan is done nevertheless.
     stopped: list[str] = field(default_factory=list)
+    failures: Failures = field(default_factory=Failures)
 
     def run(self) -> Done:
         model = self.plan.model
@@ -103,7 +107,13 @@ class _Job:
         self._score("scoring", runs, self.metrics, self.judge)
         if self.thresholds is not None:
             with self.bar("grounding") as progress:
-                ground(runs, thresholds=self.thresholds, progress=progress, **self._how())
+                ground(
+                    runs,
+                    thresholds=self.thresholds,
+                    workers=self.workers,
+                    retry_failed=self.retry_failed,
+                    progress=progress,
+                )
         report = None
         if model.report is not None:
             with self.bar("reporting") as progress:
@@ -116,7 +126,8 @@ class _Job:
                     workers=self.workers,
                     progress=progress,
                 )
-        return Done(runs, report, sum(map(_failed, runs)), self.skipped, tuple(self.stopped))
+        failed = sum(map(_failed, runs))
+        return Done(runs, report, failed, self.skipped, tuple(self.stopped), self.failures)
 
     def _names(self) -> list[str]:
         names = [_run_name(one.entry, one.chosen[0]) for one in self.editors]
@@ -176,6 +187,7 @@ class _Job:
                 control=entry.control,
                 workers=self.workers,
                 progress=progress,
+                failures=self.failures,
             )
 
     def _score(
@@ -191,7 +203,8 @@ class _Job:
             score(runs, metrics, judge, limits=limits, progress=progress, **self._how())
 
     def _how(self) -> dict[str, Any]:
-        return {"workers": self.workers, "retry_failed": self.retry_failed}
+        how = {"workers": self.workers, "retry_failed": self.retry_failed}
+        return how | {"failures": self.failures}
 
 
 def _prepare(plan: Plan, workers: int | None, retry_failed: bool, bar: Bar) -> _Job:

@@ -14,6 +14,7 @@ from medebench.files import sha256, write_bytes
 from medebench.parallel import in_parallel
 from medebench.progress import Progress, silent
 from medebench.runs.editing import cases_info
+from medebench.runs.failures import Failures
 from medebench.runs.ledger import CaseRow, OutputRow
 from medebench.runs.provenance import now, versions
 from medebench.runs.run import Run, RunInfo, create_or_continue
@@ -28,6 +29,7 @@ def adopt(
     control: bool = False,
     workers: int | None = None,
     progress: Progress = silent,
+    failures: Failures | None = None,
 ) -> Run:
     """A run made of the files `<id>_<k>.png` (or `<id>.png`, k = 0) in `folder`.
 
@@ -66,6 +68,8 @@ def adopt(
         with closing(in_parallel(work, list(files), workers)) as results:
             for done, (case_row, rows) in enumerate(results, start=1):
                 ledger.write(case_row, *rows)
+                if failures is not None:
+                    failures.note(rows)
                 progress(done, len(files))
     return run
 

@@ -16,6 +16,7 @@ from medebench.editors import Chosen, find_editor
 from medebench.errors import InputError, MedebenchError, NotReadyError
 from medebench.progress import Progress, silent
 from medebench.runs.demonstrations import Demonstrations
+from medebench.runs.failures import Failures
 from medebench.runs.ledger import OutputRow
 from medebench.runs.making import Maker, Work
 from medebench.runs.provenance import now, versions
@@ -52,24 +53,33 @@ def edit(
     workers: int | None = None,
     retry_failed: bool = False,
     progress: Progress = silent,
+    failures: Failures | None = None,
 ) -> Run:
     """Run `editor` on `cases` into the folder `out`; what is there already is not done again.
 
     `outputs` is how many pictures to make per case, each with a seed of its own. Several editors
     of one name are a sweep: each makes one output k of every case, all from the same seed; `tuned`
     says how the settings were found by one. Demonstrations, for editors that want them, come from
-    `pool`: all of the set, unless another is given.
+    `pool`: all of the set, unless another is given. `failures` counts what failed now, and why.
     """
     job = _job(cases, editor, settings, seed, outputs, pool, workers)
     job.info.tuned = tuned
     try:
-        return _run(job, Path(out).expanduser(), workers, retry_failed, progress)
+        noted = Failures() if failures is None else failures
+        return _run(job, Path(out).expanduser(), workers, retry_failed, progress, noted)
     finally:
         for one in job.passes:
             one.chosen.close()
 
 
-def _run(job: _Job, out: Path, workers: int | None, retry_failed: bool, progress: Progress) -> Run:
+def _run(
+    job: _Job,
+    out: Path,
+    workers: int | None,
+    retry_failed: bool,
+    progress: Progress,
+    failures: Failures,
+) -> Run:
     if not (out / INFO).exists():
         require_free(out)
         # An editor that does not load leaves no run behind.
@@ -96,6 +106,7 @@ def _run(job: _Job, out: Path, workers: int | None, retry_failed: bool, progress
             try:
                 for done in results:
                     ledger.write(done.case, *done.outputs)
+                    failures.note(done.outputs)
                     finished += 1
                     progress(finished, total)
                     if any(row.detail.get("disk_full") for row in done.outputs):

@@ -23,6 +23,7 @@ from medebench.judge import ModelJudge
 from medebench.judge.model import Judgement, Shown
 from medebench.metrics import Undefined
 from medebench.progress import Progress, silent
+from medebench.runs.failures import Failures
 from medebench.runs.judging import JudgeLimits
 
 #: A judge passes a control if it is right in at least this share of its cases.
@@ -114,6 +115,12 @@ class JudgeAudit:
     @property
     def passed(self) -> bool:
         return all(result.passed for result in self.results)
+
+    @property
+    def failures(self) -> Failures:
+        """Trials without a score, by reason."""
+        wrong = [trial for result in self.results for trial in result.wrong]
+        return Failures(trial.reason for trial in wrong if trial.ea is None and trial.reason)
 
     def verdict(self) -> str:
         right = sum(result.right for result in self.results)

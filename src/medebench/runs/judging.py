@@ -20,11 +20,12 @@ from medebench.clients import (
     Plan,
     encode_for_model,
 )
-from medebench.errors import ImageError, MedebenchError
+from medebench.errors import ImageError, MedebenchError, one_line
 from medebench.judge import ModelJudge
 from medebench.judge.model import Judgement, Shown
 from medebench.metrics import Undefined
 from medebench.progress import Progress, silent
+from medebench.runs.failures import Failures
 from medebench.runs.ledger import Ledger, ScoreRow
 from medebench.runs.run import Run
 from medebench.runs.work import Opened, Wanted, open_outputs, plan_work
@@ -58,6 +59,7 @@ def judge_outputs(
     limits: JudgeLimits,
     retry_failed: bool,
     progress: Progress = silent,
+    failures: Failures | None = None,
 ) -> None:
     """Ask `judge` about every output that lacks its scores; each ends in a score or a reason."""
     wanted = _wanted(judge, limits)
@@ -65,6 +67,7 @@ def judge_outputs(
     open_ones = (one for group in work for one in group.outputs)
     total = sum(bool(one.missing(wanted, one.row.sha256)) for one in open_ones)
     done, troubles = 0, Counter[str]()
+    noted = Failures() if failures is None else failures
 
     def settle(opened: Opened, rows: list[ScoreRow]) -> None:
         nonlocal done
@@ -95,12 +98,16 @@ def judge_outputs(
         progress(0, total)
         for item, result in caller.run(assess, items()):
             if isinstance(result, Judgement):
-                settle(item.opened, _rows(item, judge, result))
+                rows = _rows(item, judge, result)
+                noted.note(rows)
+                settle(item.opened, rows)
             elif result.kind in NOT_ASKED:
                 troubles[result.reason] += 1
                 settle(item.opened, [])
             else:
-                settle(item.opened, _reasons(item.opened, judge, _failed(result)))
+                rows = _reasons(item.opened, judge, _failed(result))
+                noted.note(rows)
+                settle(item.opened, rows)
     if troubles:
         why, _ = troubles.most_common(1)[0]
         raise JudgeStoppedError(
@@ -183,7 +190,7 @@ def _rows(item: _Item, judge: ModelJudge, result: Judgement) -> list[ScoreRow]:
                 name,
                 item.opened.sha,
                 verdict.value,
-                verdict.reason,
+                None if verdict.reason is None else one_line(verdict.reason),
                 detail,
                 seconds,
                 cost,
@@ -193,8 +200,8 @@ def _rows(item: _Item, judge: ModelJudge, result: Judgement) -> list[ScoreRow]:
 
 
 def _reasons(opened: Opened, judge: ModelJudge, reason: str) -> list[ScoreRow]:
-    facts = judge.facts()
-    return [ScoreRow(*opened.key, name, opened.sha, None, reason, facts) for name in opened.missing]
+    facts, line = judge.facts(), one_line(reason)
+    return [ScoreRow(*opened.key, name, opened.sha, None, line, facts) for name in opened.missing]
 
 
 def _failed(failure: Failure) -> str:

@@ -23,6 +23,7 @@ from medebench.metrics import (
 from medebench.parallel import in_parallel
 from medebench.progress import Progress, silent
 from medebench.runs.batching import Batches, Pending, broke, impossible, told_of
+from medebench.runs.failures import Failures
 from medebench.runs.judging import JudgeLimits, judge_outputs
 from medebench.runs.ledger import Ledger, OutputRow, ScoreRow
 from medebench.runs.run import Run, open_run
@@ -41,13 +42,16 @@ def score(
     workers: int | None = None,
     retry_failed: bool = False,
     progress: Progress = silent,
+    failures: Failures | None = None,
 ) -> list[Run]:
     """Score the outputs of `runs`; only what is missing, or belongs to a replaced picture.
 
     Without `metrics`, the built-in ones that need no weights. Runs over the same cases should be
     given together: the case's pictures are then decoded once for all of them. `limits` are for a
     judge that costs; `device` (auto, cpu, cuda, mps) and `batch` for metrics with a network.
+    `failures` counts the calls that failed now, and why.
     """
+    noted = Failures() if failures is None else failures
     opened = open_runs(runs)
     found = find_judge(judge) if isinstance(judge, str) else judge
     model = found if isinstance(found, ModelJudge) else None
@@ -63,27 +67,30 @@ def score(
         results = in_parallel(scorers.score_case, work, workers)
         stack.callback(results.close)
         for done, scored in enumerate(results, start=1):
-            _write(ledgers, scored.rows)
+            _write(ledgers, scored.rows, noted)
             for measured in scorers.batches.add(scored.pending):
-                _write(ledgers, measured)
+                _write(ledgers, measured, noted)
             progress(done - scorers.batches.cases_waiting, len(work))
         for measured in scorers.batches.rest():
-            _write(ledgers, measured)
+            _write(ledgers, measured, noted)
         progress(len(work), len(work))
         if sets:
             score_sets(opened, ledgers, sets, workers, retry_failed, progress)
         if model is not None:
-            judge_outputs(opened, ledgers, model, limits or JudgeLimits(), retry_failed, progress)
+            given_limits = limits or JudgeLimits()
+            judge_outputs(opened, ledgers, model, given_limits, retry_failed, progress, noted)
     return opened
 
 
 def _write(
     ledgers: Sequence[Ledger],
     rows: Sequence[tuple[int, OutputRow | ScoreRow]] | Sequence[tuple[int, ScoreRow]],
+    failures: Failures,
 ) -> None:
     for index, ledger in enumerate(ledgers):
         if own := [row for run, row in rows if run == index]:
             ledger.write(*own)
+            failures.note_broken(own)
 
 
 def open_runs(runs: Run | str | Path | Sequence[Run | str | Path]) -> list[Run]:

@@ -19,6 +19,7 @@ from medebench.progress import Progress
 from medebench.runs import Run, open_run
 from medebench.runs import edit as run_editor
 from medebench.runs import score as run_metrics
+from medebench.runs.failures import Failures
 from medebench.runs.run import INFO
 from medebench.stress.answering import Said, answers_of
 from medebench.stress.casing import check_cases, write_cases
@@ -54,6 +55,8 @@ class Stressed:
     run: Run
     #: The page.
     index: Path
+    #: Edits and scores that failed now, not in an earlier command.
+    failures: Failures
 
 
 def run_stress(
@@ -111,7 +114,8 @@ class _Work:
             said = [
                 Said(one, self._ask(one, samples, store, "the test set")) for one in self.predictors
             ]
-            run = self._edited()
+            failures = Failures()
+            run = self._edited(failures)
             edits = edits_of(run, stress.intended, self.metric, plan.threshold)
             made = [edit.intended for edit in edits if edit.output]
             outputs = [Shown(one.id, _edit_reader(run, one), one.sample.bits) for one in made]
@@ -141,7 +145,7 @@ class _Work:
             with self.bar("writing the page") as progress:
                 pictures = RunPictures(run, said)
                 index = write_page(outcome, pictures, plan.out / REPORT, making, progress=progress)
-        return Stressed(plan, outcome, run, index)
+        return Stressed(plan, outcome, run, index, failures)
 
     def _ask(
         self, predictor: Predictor, shown: list[Shown], store: PredictionStore, what: str
@@ -149,10 +153,11 @@ class _Work:
         with self.bar(f"{predictor.name} on {what}") as progress:
             return predict_all(predictor, shown, store, progress, len(shown))
 
-    def _edited(self) -> Run:
+    def _edited(self, failures: Failures) -> Run:
         plan = self.plan
         cases = write_cases(self.stress.intended, plan.out / CASES)
         how: dict[str, Any] = {"workers": self.workers, "retry_failed": self.retry_failed}
+        how["failures"] = failures
         with self.bar(f"editing with {self.chosen.name}") as progress:
             out = plan.out / RUN
             run = run_editor(cases, self.chosen, out, seed=plan.seed, progress=progress, **how)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
-import time
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from typing import Any
 
 from medebench.clients.endpoint import Endpoint
 from medebench.clients.fault import Fault, find_fault
+from medebench.clients.loop import LoopThread
+from medebench.clients.wire import LARGEST_ANSWER, bounded_client
 from medebench.editors.external.protocol import parse
 
-LARGEST_ANSWER = 100_000_000
-_LARGEST_ERROR = 10_000
 _CONNECT = 20.0
 
 
@@ -34,7 +35,7 @@ class Poster:
         _hide_queries()
         self._url, self._timeout = endpoint.url, timeout
         self._room = threading.Semaphore(at_once)
-        self._client = httpx.Client(
+        self._client = bounded_client(httpx.AsyncClient, LARGEST_ANSWER, timeout)(
             headers={**headers, "Accept": "image/*, application/json"},
             params=endpoint.parameters() or None,
             timeout=httpx.Timeout(timeout, connect=min(_CONNECT, timeout), pool=None),
@@ -44,6 +45,7 @@ class Poster:
             # A proxy is for far hosts.
             trust_env=not endpoint.is_local,
         )
+        self._thread = LoopThread(self._client.aclose)
 
     def post(self, body: dict[str, Any]) -> Answer:
         """The answer, or a Fault whose text may still hold secrets."""
@@ -52,42 +54,37 @@ class Poster:
         try:
             # Time spent waiting for others is not the server's.
             with self._room:
-                return self._post(body)
+                return self._posted(body)
         except Fault:
             raise
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
             fault = Fault("connection", f"no connection to {self._url} ({_words(error)})")
-        except httpx.TimeoutException:
-            fault = self._too_late()
+        except (httpx.TimeoutException, asyncio.TimeoutError, TimeoutError):
+            fault = Fault("timeout", f"no answer in {self._timeout:g} s")
+        except CancelledError:
+            fault = Fault("stopped", "the connection was closed")
         except Exception as error:
             fault = find_fault(error)
         # Outside the handler: the library's exception holds the request, and with it the token.
         raise fault
 
     def close(self) -> None:
-        self._client.close()
+        self._thread.close()
 
-    def _post(self, body: dict[str, Any]) -> Answer:
-        deadline = time.monotonic() + self._timeout
-        with self._client.stream("POST", self._url, json=body) as response:
-            status = response.status_code
-            most = LARGEST_ANSWER if status == 200 else _LARGEST_ERROR
-            data = bytearray()
-            for piece in response.iter_bytes():
-                data += piece
-                if time.monotonic() > deadline:
-                    raise self._too_late()
-                if len(data) > most:
-                    break
-            if status != 200:
-                raise _fault(status, dict(response.headers), bytes(data[:most]))
-            if len(data) > most:
-                raise Fault("rejected", f"the server's answer has more than {most:,} bytes")
-            kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-            return Answer(kind, bytes(data))
+    def _posted(self, body: dict[str, Any]) -> Answer:
+        under_way = self._thread.start(self._post(body))
+        try:
+            return under_way.result()
+        finally:
+            # For a Ctrl-C in between.
+            under_way.cancel()
 
-    def _too_late(self) -> Fault:
-        return Fault("timeout", f"no answer in {self._timeout:g} s")
+    async def _post(self, body: dict[str, Any]) -> Answer:
+        response = await self._client.post(self._url, json=body)
+        if response.status_code != 200:
+            raise _fault(response.status_code, dict(response.headers), response.content)
+        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        return Answer(kind, response.content)
 
 
 class _Status(Exception):

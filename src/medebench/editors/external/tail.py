@@ -32,10 +32,10 @@ class Tail:
 
     def add(self, raw: bytes) -> None:
         # A progress bar writes itself anew after each carriage return: its last state counts.
-        text = raw.decode("utf-8", "replace").rstrip().rpartition("\r")[2]
+        text = _scrubber()(raw.decode("utf-8", "replace").rstrip().rpartition("\r")[2])
         if text.strip():
             with self._lock:
-                self._lines.append(_scrubber()(text)[:_LONGEST_SHOWN])
+                self._lines.append(text[:_LONGEST_SHOWN])
                 self.count += 1
 
     def lines(self, since: int = 0) -> list[str]:

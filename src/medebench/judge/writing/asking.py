@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -52,7 +51,7 @@ async def obtain(
             if question is not ask:
                 # Whoever asks the same first question again gets what was accepted in the end.
                 final = replace(answer, text=written(reading.value), finish="stop")
-                await asyncio.to_thread(_keep, caller, ask, final)
+                await caller.keep(ask, final)
             return _spent(answers, words) | {"value": reading.value}
         if len(answers) == tries:
             return _spent(answers, words) | _why(reading, tries)
@@ -62,13 +61,6 @@ async def obtain(
 
 def failed(failure: Failure, words: Instruction) -> dict[str, Any]:
     return {"reason": failure.reason, "kind": failure.kind, "instruction": words.label}
-
-
-def _keep(caller: Caller, ask: Ask, answer: Answer) -> None:
-    try:
-        caller.cache.put(caller.key(ask), answer)
-    except OSError:
-        caller.tally.unkept += 1
 
 
 def _why(reading: Reading[Any], tries: int) -> dict[str, Any]:
