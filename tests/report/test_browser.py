@@ -163,10 +163,12 @@ def test_editors_can_be_hidden_and_overlays_shown(browser: Browser, wait: Any) -
     browser.execute_script("document.querySelector('#f-editors input').click()")
     wait(lambda: js(browser, "document.querySelectorAll('.tile').length") == before - 24)
     browser.execute_script("document.getElementById('g-change').click()")
-    assert js(browser, "document.querySelector('img.change').getAttribute('src')").endswith(".webp")
+    change = "document.querySelector('img.change')"
+    wait(lambda: js(browser, f"{change}.naturalWidth > 0"))
+    assert js(browser, f"getComputedStyle({change}).display") == "block"
     browser.execute_script("document.getElementById('g-outline').click()")
     browser.execute_script("document.querySelector('img.outline').scrollIntoView()")
-    wait(lambda: js(browser, "document.querySelector('img.outline').complete"))
+    wait(lambda: js(browser, "document.querySelector('img.outline').naturalWidth > 0"))
 
 
 def test_a_link_opens_a_case_and_keys_move(browser: Browser, page: Path, wait: Any) -> None:

@@ -20,8 +20,8 @@ import pytest
 import medebench as mb
 from medebench.errors import InputError
 from medebench.report import build_report
-from medebench.report.folder import MARKER
-from medebench.report.gallery import natural, script
+from medebench.report.folder import MARKER, script
+from medebench.report.packs import natural, read_pack
 from medebench.report.pictures import outline_svg
 from tests.report.conftest import HOSTILE, FakeJudge, make_runs, make_set
 
@@ -36,6 +36,14 @@ def contents(folder: Path) -> dict[str, str]:
     }
 
 
+def packed(folder: Path, kind: str) -> dict[str, str]:
+    """The pictures of a kind in all packs of a report."""
+    found: dict[str, str] = {}
+    for path in folder.glob(f"assets/{kind}/*.js"):
+        found |= read_pack(path)
+    return found
+
+
 def test_everything_is_there(report: Path) -> None:
     found = contents(report.parent)
     for name in ("index.html", "table.csv", "table.md", "table.tex", "organs.csv"):
@@ -45,10 +53,9 @@ def test_everything_is_there(report: Path) -> None:
     for start in ("bars", "radar", "tradeoff", "inflation", "distribution"):
         assert any(name.startswith(start) for name in figures), start
     assert {f"figures/{name}.{end}" for name in figures for end in ("svg", "pdf")} <= set(found)
-    # 9 previous, 9 references, 4 outputs each
-    assert sum(name.startswith("assets/small/") for name in found) == 9 + 9 + 36
-    assert sum(name.startswith("assets/change/") for name in found) == 36
-    assert sum(name.startswith("assets/outline/") for name in found) == 9
+    # 9 previous, 9 references, 4 outputs each; outlines; no large views of small pictures.
+    kinds = {kind: packed(report.parent, kind) for kind in ("small", "change", "lines", "large")}
+    assert [len(found) for found in kinds.values()] == [9 + 9 + 36, 36, 9, 0]
 
 
 def test_nothing_comes_from_elsewhere(report: Path) -> None:
@@ -72,14 +79,13 @@ def test_second_report_keeps_pictures_and_removes_stale_files(
     shutil.copytree(report.parent, folder)
     (folder / "figures" / "old.svg").write_text("of an earlier report")
     (folder / "notes.txt").write_text("the user's")
-    times = {path: path.stat().st_mtime_ns for path in folder.rglob("*.webp")}
+    before = packed(folder, "change")
     build_report(runs, folder)
-    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*.webp")} == times
     assert not (folder / "figures" / "old.svg").exists()
     assert (folder / "notes.txt").exists()
     build_report(runs[1:], folder)
-    left = set(folder.glob("assets/change/*.webp"))
-    assert len(left) == 27 and left < set(times)
+    left = packed(folder, "change")
+    assert len(left) == 27 and left.items() < before.items()
 
 
 def test_a_foreign_folder_is_refused(runs: list[mb.Run], tmp_path: Path) -> None:
@@ -198,8 +204,8 @@ def test_hostile_texts_stay_texts(tmp_path: Path, read_script: Read) -> None:
             assert "<" not in text and "\u2028" not in text
     data = read_script(index.parent / "assets" / "cases.js")
     assert data["cases"][0][3] == HOSTILE
-    names = [path.name for path in (index.parent / "assets").rglob("*.webp")]
-    assert all(re.fullmatch(r"[0-9a-f]{20}\.webp", one) for one in names)
+    names = [path.name for path in index.parent.glob("assets/small/*")]
+    assert names and all(re.fullmatch(r"[0-9a-f]{20}\.js", one) for one in names)
 
 
 def test_scripts_are_json_with_nothing_to_break_out_of() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
@@ -11,25 +11,26 @@ from medebench.cases import Case
 from medebench.progress import Progress, silent
 from medebench.report.collect import Material, collect
 from medebench.report.details import detail_scripts
-from medebench.report.diagnosis import make_diagnosis
+from medebench.report.diagnosis import Diagnosis, make_diagnosis
 from medebench.report.export import comparisons_csv, organs_csv, tasks_csv
 from medebench.report.figures import Drawing, draw_diagnosis, draw_figures, draw_learned
-from medebench.report.folder import Folder
-from medebench.report.gallery import Grounded, gallery_data, script
+from medebench.report.folder import Folder, script
+from medebench.report.gallery import gallery_data
 from medebench.report.learned import Learned, learned_csv, make_learned
-from medebench.report.overlay import draw_overlays
+from medebench.report.packs import unpack
 from medebench.report.page import Parts, page_data, render_page
 from medebench.report.published import published_attention
 from medebench.report.section import Section
 from medebench.report.sets import sets_csv
 from medebench.report.statistics import Statistics, compute
 from medebench.report.tables import HeadlineTable, make_table
-from medebench.report.views import draw_views
+from medebench.report.views import Views, pack_views
 from medebench.report.why import attention_csv, findings_csv
 from medebench.runs.run import Run
 
 SCRIPTS = (
     "dom.js",
+    "packs.js",
     "store.js",
     "theme.js",
     "tables.js",
@@ -74,10 +75,11 @@ def build_report(
     folder = Folder(Path(out).expanduser().absolute())
     statistics = compute(material, workers)
     table = make_table(material, statistics, headline=headline, published=published)
-    views = draw_views(material, folder, workers, progress)
+    diagnosis = make_diagnosis(material)
+    views = pack_views(material, diagnosis.found if diagnosis else (), folder, workers, progress)
     shares = {key: view.share for key, view in views.cases.items() if view.share is not None}
     drawings = draw_figures(material, statistics, shares, published)
-    grounded, beside = _ground(material, folder, workers, published)
+    beside = _ground(material, diagnosis, folder, published)
     learned, worth = _learn(material, statistics, folder)
     for drawing in (*drawings, *beside, *worth):
         folder.write(f"figures/{drawing.name}.svg", drawing.svg)
@@ -88,24 +90,24 @@ def build_report(
     folder.write("organs.csv", organs_csv(material, statistics))
     folder.write("tasks.csv", tasks_csv(material, statistics))
     folder.write("comparisons.csv", comparisons_csv(material, statistics))
-    gallery = gallery_data(material, views, grounded)
-    chunks = detail_scripts(material, [case[0] for case in gallery["cases"]])
+    gallery = gallery_data(material, views, diagnosis)
+    chunks = detail_scripts(material, views.order)
     for number, text in chunks.items():
         folder.write(f"assets/details/{number}.js", text)
-    diagnosis = grounded.diagnosis if grounded else None
     data = page_data(material, statistics, table, sorted(chunks), diagnosis)
     folder.write("assets/data.js", script("MEDEBENCH_DATA", data))
     folder.write("assets/cases.js", script("MEDEBENCH_CASES", gallery))
     static = files("medebench.report") / "static"
-    scripts = (*SCRIPTS, "diagnosis.js") if grounded else SCRIPTS
-    styles = (*STYLES, "diagnosis.css") if grounded else STYLES
+    scripts = (*SCRIPTS, "diagnosis.js") if diagnosis else SCRIPTS
+    styles = (*STYLES, "diagnosis.css") if diagnosis else STYLES
     styles = (*styles, "learned.css") if learned else styles
     for name in (*scripts, *styles):
         folder.write(f"assets/{name}", (static / name).read_bytes())
     for section in sections:
         section.write(folder)
     styles = (*styles, *(name for section in sections for name in section.styles))
-    parts = Parts(drawings, grounded, beside, learned, worth, sections)
+    examples = unpack(folder, _examples(diagnosis, views)) if diagnosis else {}
+    parts = Parts(drawings, diagnosis, beside, learned, worth, examples, sections)
     html = render_page(material, statistics, table, parts, title, scripts, styles, views, published)
     folder.write("index.html", html)
     folder.close(views.facts)
@@ -113,21 +115,30 @@ def build_report(
 
 
 def _ground(
-    material: Material, folder: Folder, workers: int | None, published: bool
-) -> tuple[Grounded | None, list[Drawing]]:
-    """The diagnosis with its overlays, figures and tables, if the runs were grounded."""
-    diagnosis = make_diagnosis(material)
+    material: Material, diagnosis: Diagnosis | None, folder: Folder, published: bool
+) -> list[Drawing]:
+    """The tables and figures of the diagnosis, if the runs were grounded."""
     if diagnosis is None:
         folder.remove("findings.csv", "attention.csv")
-        return None, []
+        return []
     folder.write("findings.csv", findings_csv(diagnosis))
     if diagnosis.attention is None:
         folder.remove("attention.csv")
     else:
         beside = published_attention().iou if published else {}
         folder.write("attention.csv", attention_csv(diagnosis.attention, beside))
-    overlays = draw_overlays(material, diagnosis.found, folder, workers)
-    return Grounded(diagnosis, overlays), draw_diagnosis(diagnosis, material)
+    return draw_diagnosis(diagnosis, material)
+
+
+def _examples(diagnosis: Diagnosis, views: Views) -> Iterator[tuple[str, str, str]]:
+    """The pictures that are shown among the text, where no script is needed to see them."""
+    for one in (one for some in diagnosis.examples.values() for one in some):
+        place = one.entry.index, one.case, one.k
+        pack, case = views.pack_of(one.case), views.cases[one.case]
+        for key in (case.previous, case.reference, views.outputs[place].key):
+            yield "small", pack, key
+        for over in views.overlays.get(place, ()):
+            yield "lines", pack, over.key
 
 
 def _learn(

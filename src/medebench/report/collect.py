@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -221,19 +221,20 @@ def _split(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 def without_folders(run: Run, text: str) -> str:
     """A text without the paths of somebody's disk: reports are shown around."""
-    for folder in _folders(run):
+    for folder in _folders(run.path.absolute(), Path(run.info.cases.source).absolute()):
         text = text.replace(folder + os.sep, "").replace(folder, Path(folder).name)
     return text
 
 
-def _folders(run: Run) -> list[str]:
+@lru_cache(maxsize=256)
+def _folders(*paths: Path) -> list[str]:
     """Where the run and its cases lie, the longest first."""
     found = set()
-    for path in (run.path, Path(run.info.cases.source)):
-        for one in (path, path.absolute(), path.resolve()):
+    for path in paths:
+        for one in (path, path.resolve()):
             found |= {one, one.parent, one.parent.parent}
     # Near the root a folder is nobody's, and its name may occur anywhere.
-    usable = (str(path) for path in found if path.is_absolute() and len(path.parts) > 2)
+    usable = (str(path) for path in found if len(path.parts) > 2)
     return sorted(usable, key=lambda folder: (-len(folder), folder))
 
 

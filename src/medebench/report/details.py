@@ -7,12 +7,13 @@ chunks and a chunk is fetched with the first case that is looked at.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from medebench.report.collect import Entry, Material, without_folders
 from medebench.report.facts import DIAGNOSTIC, JUDGE_SETTINGS, judge_of
 from medebench.report.families import family_of
-from medebench.report.gallery import script
+from medebench.report.folder import script
 from medebench.runs.diagnosing import FINDING
 from medebench.runs.ledger import ScoreRow
 from medebench.runs.run import Run
@@ -30,7 +31,7 @@ _GROUNDED = ((FINDING, "why"), ("attention_iou", "concept"))
 _NAMES = {"values": "values of the repeats", "unread": "repeats that could not be read"}
 
 
-def detail_scripts(material: Material, keys: list[str]) -> dict[int, str]:
+def detail_scripts(material: Material, keys: Sequence[str]) -> dict[int, str]:
     """By number of the chunk, scripts of {case key: [[run, k, metric, field, text], ...]}.
 
     Several things are a list instead of a text. What a judge saw stands beside each of its scores

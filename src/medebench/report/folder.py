@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 from medebench.errors import InputError
-from medebench.files import TEMPORARY, write_bytes, write_text
+from medebench.files import TEMPORARY, write_bytes
 
 MARKER = ".medebench-report.json"
 FORMAT = 1
@@ -51,6 +53,10 @@ class Folder:
                         path.rmdir()
                 elif path.relative_to(self.path).as_posix() not in self._kept:
                     path.unlink()
+        self.remember(facts)
+
+    def remember(self, facts: dict[str, Any]) -> None:
+        """For the next report in this folder, which gets them as `facts`."""
         _mark(self.path, facts)
 
 
@@ -70,8 +76,11 @@ def _open(path: Path) -> dict[str, Any]:
             raise InputError(f"{path / own}: is a link; remove it or choose another --out")
     try:
         path.mkdir(parents=True, exist_ok=True)
-        # First of all: a report that is stopped half way must be taken up again, not refused.
-        _mark(path, facts)
+        if not facts:
+            # First of all: a report that is stopped half way must be taken up again, not refused.
+            _mark(path, facts)
+        elif not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from error
     return facts
@@ -88,4 +97,20 @@ def _read(marker: Path) -> dict[str, Any]:
 
 def _mark(path: Path, facts: dict[str, Any]) -> None:
     text = json.dumps({"format": FORMAT, "facts": facts}, sort_keys=True, separators=(",", ":"))
-    write_text(path / MARKER, text + "\n")
+    data, marker = (text + "\n").encode(), path / MARKER
+    if not (marker.is_file() and marker.read_bytes() == data):
+        write_bytes(marker, data)
+
+
+def script(name: str, value: object) -> str:
+    """A script that sets one global; safe in and outside of HTML whatever the texts hold."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for c, code in (
+        ("<", "\\u003c"),
+        (">", "\\u003e"),
+        ("&", "\\u0026"),
+        ("\u2028", "\\u2028"),
+        ("\u2029", "\\u2029"),
+    ):
+        text = text.replace(c, code)
+    return f"window.{name} = {text};\n"

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from medebench.report.collect import NO_ORGAN, NO_TASK, Material
 from medebench.report.diagnosis import Diagnosis
-from medebench.report.overlay import Overlay, Place
-from medebench.report.views import CaseView, OutputView, Views
+from medebench.report.artist import CaseView, OutputView
+from medebench.report.pictures import SMALL
+from medebench.report.views import Views
 
 DECIMALS = 4
-
-
-@dataclass(frozen=True)
-class Grounded:
-    """The diagnosis, and the overlays of each output that has any."""
-
-    diagnosis: Diagnosis
-    overlays: dict[Place, tuple[Overlay, ...]]
 
 
 class _Table:
@@ -39,14 +30,13 @@ class _Table:
 
 
 def gallery_data(
-    material: Material, views: Views, grounded: Grounded | None = None
+    material: Material, views: Views, diagnosis: Diagnosis | None = None
 ) -> dict[str, Any]:
-    """See `static/store.js` for the reader of these arrays."""
+    """See `static/store.js` for the reader of these arrays, and `static/packs.js` for the packs."""
     organs, tasks, reasons = _Table(), _Table(), _Table()
-    keys = sorted(material.places, key=natural)
-    numbers = {key: number for number, key in enumerate(keys)}
+    numbers = {key: number for number, key in enumerate(views.order)}
     cases = []
-    for key in keys:
+    for key in views.order:
         case, view = material.cases.get(key), views.cases[key]
         texts = [case.prompt, case.rephrased_prompt, case.description] if case else ["", "", ""]
         cases.append(
@@ -70,18 +60,19 @@ def gallery_data(
         "tasks": tasks.texts,
         "reasons": reasons.texts,
         "outputs": _outputs(material, views, numbers, reasons),
-        "grounded": None if grounded is None else _grounded(material, grounded, numbers),
+        "grounded": None if diagnosis is None else _grounded(material, views, diagnosis, numbers),
+        "packs": {"names": views.packs, "together": views.together, "small": SMALL},
     }
 
 
 def _grounded(
-    material: Material, grounded: Grounded, numbers: dict[str, int]
+    material: Material, views: Views, diagnosis: Diagnosis, numbers: dict[str, int]
 ) -> list[list[list[Any]]]:
     """For every run [case number, k, type or null, {kind: overlay}] of each output."""
     found: list[list[list[Any]]] = [[] for _ in material.entries]
-    for one in grounded.diagnosis.found:
+    for one in diagnosis.found:
         place = one.entry.index, one.case, one.k
-        shown = {overlay.kind: overlay.key for overlay in grounded.overlays.get(place, ())}
+        shown = {overlay.kind: overlay.key for overlay in views.overlays.get(place, ())}
         found[one.entry.index].append([numbers[one.case], one.k, one.type, shown])
     return found
 
@@ -137,33 +128,3 @@ def _outputs(
 
 def _same_size(output: OutputView, case: CaseView) -> bool:
     return (output.width, output.height) == (case.width, case.height)
-
-
-def natural(text: str) -> list[tuple[int, int, str]]:
-    """Sort key under which case 9 comes before case 10."""
-    parts: list[tuple[int, int, str]] = []
-    number = ""
-    for c in [*text, ""]:
-        if c.isascii() and c.isdigit():
-            number += c
-            continue
-        if number:
-            parts.append((0, int(number), number))
-            number = ""
-        if c:
-            parts.append((1, 0, c))
-    return parts
-
-
-def script(name: str, value: object) -> str:
-    """A script that sets one global; safe in and outside of HTML whatever the texts hold."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    for c, code in (
-        ("<", "\\u003c"),
-        (">", "\\u003e"),
-        ("&", "\\u0026"),
-        ("\u2028", "\\u2028"),
-        ("\u2029", "\\u2029"),
-    ):
-        text = text.replace(c, code)
-    return f"window.{name} = {text};\n"

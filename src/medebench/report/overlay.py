@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from medebench.cases import Case, OpenCase, open_case
+from medebench.cases import OpenCase
 from medebench.errors import MedebenchError
 from medebench.files import sha256
 from medebench.grounding import hot_region
 from medebench.grounding.maps import read_map
 from medebench.grounding.regions import read_region
 from medebench.metrics import Undefined
-from medebench.parallel import in_parallel
 from medebench.report.collect import Material
 from medebench.report.findings import Found
-from medebench.report.folder import Folder
 from medebench.report.palette import REGION, ROI, SHARED
 from medebench.report.pictures import contour_path, key_of
 
@@ -37,22 +34,19 @@ class Overlay:
     #: "attention" or "change"
     kind: str
 
-    @property
-    def name(self) -> str:
-        return f"assets/overlay/{self.key}.svg"
-
 
 @dataclass(frozen=True)
-class _Work:
-    case: Case
-    items: tuple[tuple[Place, Overlay, Path], ...]
+class Wanted:
+    """An overlay, the output it belongs to, and the file that holds the region."""
+
+    place: Place
+    overlay: Overlay
+    path: Path
 
 
-def draw_overlays(
-    material: Material, found: Sequence[Found], folder: Folder, workers: int | None
-) -> dict[Place, tuple[Overlay, ...]]:
-    """What every grounded output changed and, where its editor shows it, where it looked."""
-    groups: dict[str, list[tuple[Place, Overlay, Path]]] = {}
+def plan_overlays(material: Material, found: Sequence[Found]) -> dict[str, list[Wanted]]:
+    """By case, what every grounded output changed and, where its editor shows it, looked at."""
+    wanted: dict[str, list[Wanted]] = {}
     for one in found:
         case, sha = material.cases.get(one.case), one.entry.outputs[one.case, one.k].sha256
         if case is None or case.roi is None or sha is None:
@@ -61,14 +55,8 @@ def draw_overlays(
             digest = material.places[one.case][2]
             key = key_of("overlay", kind, digest, sha256(path.read_bytes()))
             place = one.entry.index, one.case, one.k
-            groups.setdefault(one.case, []).append((place, Overlay(key, kind), path))
-    work = [_Work(material.cases[key], tuple(items)) for key, items in groups.items()]
-    drawn: dict[Place, tuple[Overlay, ...]] = {}
-    for some in in_parallel(partial(_draw, folder), work, workers):
-        for place, overlay in some:
-            drawn[place] = (*drawn.get(place, ()), overlay)
-            folder.keep(overlay.name)
-    return dict(sorted(drawn.items()))
+            wanted.setdefault(one.case, []).append(Wanted(place, Overlay(key, kind), path))
+    return wanted
 
 
 def _candidates(one: Found) -> list[tuple[str, Path]]:
@@ -81,17 +69,12 @@ def _candidates(one: Found) -> list[tuple[str, Path]]:
     return [(kind, path) for kind, path in found if path.is_file()]
 
 
-def _draw(folder: Folder, work: _Work) -> list[tuple[Place, Overlay]]:
-    case, drawn = open_case(work.case), []
-    for place, overlay, path in work.items:
-        try:
-            if not folder.has(overlay.name):
-                svg = overlay_svg(case.roi, _region(case, overlay.kind, path))
-                folder.write(overlay.name, svg)
-        except (MedebenchError, Undefined):
-            continue  # no overlay; the finding is shown without
-        drawn.append((place, overlay))
-    return drawn
+def draw_overlay(case: OpenCase, wanted: Wanted) -> str | None:
+    """None where it cannot be drawn; the finding is then shown without."""
+    try:
+        return overlay_svg(case.roi, _region(case, wanted.overlay.kind, wanted.path))
+    except (MedebenchError, Undefined):
+        return None
 
 
 def _region(case: OpenCase, kind: str, path: Path) -> Bools:

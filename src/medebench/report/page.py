@@ -16,7 +16,6 @@ from medebench.report.export import Key, row_names
 from medebench.report.facts import HEADLINES, STAND_IN, Score, judge_of, order
 from medebench.report.figures import Drawing
 from medebench.report.formats import interval_text
-from medebench.report.gallery import Grounded
 from medebench.report.learned import DIMENSIONS, Learned
 from medebench.report.methods import judges, repeats, reproduce, run_facts, warnings_of
 from medebench.report.palette import run_colours, variables
@@ -36,10 +35,12 @@ class Parts:
     """Figures, and the sections that not every report has, with theirs."""
 
     drawings: Sequence[Drawing]
-    grounded: Grounded | None
+    diagnosis: Diagnosis | None
     diagnosis_drawings: Sequence[Drawing]
     learned: Learned | None
     learned_drawings: Sequence[Drawing]
+    #: By key, where the pictures of the diagnosis lie.
+    example_files: Mapping[str, str]
     #: Of those who come after the report.
     added: Sequence[Section] = ()
 
@@ -64,7 +65,6 @@ def render_page(
     )
     headlines = [name for name in HEADLINES if material.score(name)]
     template = environment.get_template("index.html")
-    diagnosis = parts.grounded.diagnosis if parts.grounded else None
     return template.render(
         title=title or _TITLE,
         material=material,
@@ -82,7 +82,7 @@ def render_page(
         repeats=repeats(material),
         tuned=tuned_runs(material),
         attempts=attempts(material),
-        reproduce=reproduce(material, table, diagnosis),
+        reproduce=reproduce(material, table, parts.diagnosis),
         version=medebench.__version__,
         mark=MARK,
         mark_meaning=MARK_MEANING,
@@ -92,8 +92,8 @@ def render_page(
         scripts=scripts,
         styles=styles,
         views=views,
-        diagnosis=diagnosis,
-        overlays=parts.grounded.overlays if parts.grounded else {},
+        diagnosis=parts.diagnosis,
+        example_files=parts.example_files,
         diagnosis_drawings=parts.diagnosis_drawings,
         learned=parts.learned,
         learned_drawings=parts.learned_drawings,

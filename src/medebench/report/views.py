@@ -1,209 +1,171 @@
-"""Which pictures the page needs, and drawing those that are not there yet, on all cores."""
+"""The pictures of the page, pack by pack; those an earlier report drew of the same bytes stay."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from medebench.cases import Case, OpenCase, open_case
-from medebench.cases.image import read_file, read_picture
-from medebench.errors import MedebenchError
-from medebench.files import sha256
 from medebench.parallel import in_parallel
 from medebench.progress import Progress
+from medebench.report.artist import (
+    Artist,
+    CaseView,
+    Drawn,
+    Output,
+    OutputView,
+    Record,
+    Work,
+    gone,
+    recall,
+)
 from medebench.report.collect import Material, without_folders
+from medebench.report.findings import Found
 from medebench.report.folder import Folder
-from medebench.report.pictures import Names, key_of, write_change, write_outline, write_views
-from medebench.runs.ledger import OutputRow
+from medebench.report.overlay import Overlay, Place, plan_overlays
+from medebench.report.packs import Earlier, Pack, natural, place, split
+from medebench.report.pictures import key_of
 
-REPLACED = "the file was replaced after it was scored; score the run again"
-
-
-@dataclass(frozen=True)
-class CaseView:
-    """What the page shows of a case; a key is empty where there is no picture."""
-
-    previous: str = ""
-    reference: str = ""
-    outline: str = ""
-    width: int = 0
-    height: int = 0
-    #: Share of the frame inside the ROI.
-    share: float | None = None
-    #: Why a picture could not be shown, if so.
-    trouble: str = ""
-
-
-@dataclass(frozen=True)
-class OutputView:
-    key: str = ""
-    #: Its own size, which may differ from the case's.
-    width: int = 0
-    height: int = 0
-    trouble: str = ""
-
-
-@dataclass(frozen=True)
-class _Output:
-    entry: int
-    k: int
-    row: OutputRow
-    path: Path
-
-
-@dataclass(frozen=True)
-class _Work:
-    key: str
-    case: Case | None
-    digest: str
-    outputs: tuple[_Output, ...]
+View = TypeVar("View", CaseView, OutputView)
 
 
 @dataclass(frozen=True)
 class Views:
     cases: dict[str, CaseView]
-    #: (entry, case key, k)
-    outputs: dict[tuple[int, str, int], OutputView]
+    outputs: dict[Place, OutputView]
+    #: Of the outputs that have any.
+    overlays: dict[Place, tuple[Overlay, ...]]
+    #: The keys of the cases as the gallery has them.
+    order: tuple[str, ...]
+    #: The packs in the same order; each but the last one holds `together` cases.
+    packs: tuple[str, ...]
+    together: int
     facts: dict[str, Any]
 
+    def pack_of(self, key: str) -> str:
+        return self.packs[self.order.index(key) // self.together]
 
-def draw_views(
-    material: Material, folder: Folder, workers: int | None, progress: Progress
+
+def pack_views(
+    material: Material,
+    found: Sequence[Found],
+    folder: Folder,
+    workers: int | None,
+    progress: Progress,
 ) -> Views:
-    """Draw what is missing; a picture that an earlier report drew of the same bytes stays."""
-    work = list(_plan(material))
+    """Draw what is missing; `found` are the outputs whose overlays are wanted."""
+    order = sorted(material.places, key=natural)
+    groups = split(order, sum(len(entry.outputs) for entry in material.entries))
+    packer = _Packer(folder)
     cases: dict[str, CaseView] = {}
-    outputs: dict[tuple[int, str, int], OutputView] = {}
-    facts: dict[str, Any] = {}
-    progress(0, len(work))
-    results = in_parallel(lambda one: (one.key, *_Drawing(folder, one).run()), work, workers)
-    for done, (key, view, found, learned) in enumerate(results, start=1):
-        run = material.entries[material.places[key][0]].run
-        cases[key] = replace(view, trouble=without_folders(run, view.trouble))
-        for (entry, k), output in found.items():
-            trouble = without_folders(material.entries[entry].run, output.trouble)
-            outputs[entry, key, k] = replace(output, trouble=trouble)
-        facts |= learned
-        for picture in (view.previous, view.reference):
-            if picture:
-                folder.keep(Names(picture).small)
-                folder.keep(Names(picture).large)
-        if view.outline:
-            folder.keep(Names(view.outline).outline)
-        for output in found.values():
-            if output.key:
-                for name in (Names(output.key).small, Names(output.key).large):
-                    folder.keep(name)
-                folder.keep(Names(output.key).change)
-        progress(done, len(work))
+    outputs: dict[Place, OutputView] = {}
+    overlays: dict[Place, tuple[Overlay, ...]] = {}
+    records: dict[str, Record] = {}
+    names = [""] * len(groups)
+    progress(0, len(order))
+    try:
+        work = _plan(material, found, groups)
+        for number, name, record, drawn in in_parallel(packer.pack, work, workers):
+            names[number], records[name] = name, record
+            for one in drawn:
+                cases[one.key] = _clean(material, material.places[one.key][0], one.view)
+                for (entry, k), output in one.outputs.items():
+                    outputs[entry, one.key, k] = _clean(material, entry, output)
+                overlays |= one.overlays
+            progress(len(cases), len(order))
+    except BaseException:
+        # What is drawn is drawn: the next report takes it up.
+        folder.remember(_facts(packer.records | records))
+        raise
     return Views(
         {key: cases[key] for key in material.places},
         dict(sorted(outputs.items())),
-        dict(sorted(facts.items())),
+        dict(sorted(overlays.items())),
+        tuple(order),
+        tuple(names),
+        len(groups[0]) if groups else 1,
+        _facts(records),
     )
 
 
-def _plan(material: Material) -> Iterator[_Work]:
-    by_case: dict[str, list[_Output]] = {}
+def _clean(material: Material, entry: int, view: View) -> View:
+    if not view.trouble:
+        return view
+    return replace(view, trouble=without_folders(material.entries[entry].run, view.trouble))
+
+
+def _plan(
+    material: Material, found: Sequence[Found], groups: Sequence[Sequence[str]]
+) -> Iterator[tuple[int, list[Work]]]:
+    overlays = plan_overlays(material, found)
+    outputs: dict[str, list[Output]] = {}
     for entry in material.entries:
         for (key, k), row in entry.outputs.items():
             path = entry.run.output_path(material.places[key][1], k)
-            by_case.setdefault(key, []).append(_Output(entry.index, k, row, path))
-    for key, (_, _, digest) in material.places.items():
-        yield _Work(key, material.cases.get(key), digest, tuple(by_case.get(key, ())))
-
-
-class _Drawing:
-    """One case with all of its outputs; the case is opened only if something must be drawn."""
-
-    def __init__(self, folder: Folder, work: _Work) -> None:
-        self.folder, self.work = folder, work
-        self.facts: dict[str, Any] = {}
-        self._opened: OpenCase | None = None
-
-    def run(self) -> tuple[CaseView, dict[tuple[int, int], OutputView], dict[str, Any]]:
-        if self.work.case is None:
-            view = CaseView(trouble="the case is no longer in its set")
-        else:
-            view = self._case(self.work.case)
-        outputs = {(one.entry, one.k): self._output(one) for one in self.work.outputs}
-        return view, outputs, self.facts
-
-    def _open(self) -> OpenCase:
-        assert self.work.case is not None
-        self._opened = self._opened or open_case(self.work.case)
-        return self._opened
-
-    def _case(self, case: Case) -> CaseView:
-        digest = self.work.digest
-        troubles: list[str] = []
-        size: tuple[int, int] = (0, 0)
-        share: float | None = None
-        keys = {"previous": "", "reference": "", "outline": ""}
-        try:
-            keys["previous"] = self._picture("previous", key_of("previous", digest))
-            size, share = self._measure(digest)
-            if case.reference is not None:
-                keys["reference"] = self._picture("reference", key_of("reference", digest))
-            if case.roi is not None:
-                key = key_of("outline", digest)
-                if not self.folder.has(Names(key).outline):
-                    write_outline(self.folder.path, key, self._open().roi)
-                keys["outline"] = key
-        except MedebenchError as error:
-            text = str(error)
-            for role, path in case.files().items():
-                text = text.replace(str(path), f"the {role} picture")
-            troubles.append(text)
-        return CaseView(
-            **keys, width=size[0], height=size[1], share=share, trouble="".join(troubles)
+            outputs.setdefault(key, []).append(Output(entry.index, k, row, path))
+    for number, keys in enumerate(groups):
+        yield (
+            number,
+            [
+                Work(
+                    key,
+                    material.cases.get(key),
+                    material.places[key][2],
+                    tuple(outputs.get(key, ())),
+                    tuple(overlays.get(key, ())),
+                )
+                for key in keys
+            ],
         )
 
-    def _picture(self, role: str, key: str) -> str:
-        names = Names(key)
-        if not (self.folder.has(names.small) and self.folder.has(names.large)):
-            case = self._open()
-            picture = case.previous if role == "previous" else case.reference
-            write_views(self.folder.path, key, picture, case.data_range)
-        return key
 
-    def _measure(self, digest: str) -> tuple[tuple[int, int], float | None]:
-        """Size and ROI share, remembered by the folder as long as the case is the same."""
-        known = self.folder.facts.get(digest)
-        if not (isinstance(known, list) and len(known) == 3):
-            case = self._open()
-            height, width = case.previous.shape[:2]
-            share = None if case.case.roi is None else round(float(case.roi.mean()), 5)
-            known = [width, height, share]
-        self.facts[digest] = known
-        return (int(known[0]), int(known[1])), known[2]
+class _Packer:
+    """Makes packs, from those of the earlier report as far as they go."""
 
-    def _output(self, one: _Output) -> OutputView:
-        path = one.path
-        if one.row.sha256 is None:
-            return OutputView(trouble=f"no output: {one.row.reason}")
-        try:
-            data = read_file(path)
-            found = sha256(data)
-            key = key_of("output", self.work.digest, found)
-            names = Names(key)
-            files = (names.small, names.large, names.change)
-            known = self.folder.facts.get(key)
-            if self.work.case is None:
-                return OutputView(trouble="the case is no longer in its set")
-            if not (
-                isinstance(known, list) and len(known) == 2 and all(map(self.folder.has, files))
-            ):
-                raw = read_picture(path, data)
-                known = [raw.shape[1], raw.shape[0]]
-                case = self._open()
-                picture = case.fit(raw)
-                write_views(self.folder.path, key, picture, case.data_range)
-                write_change(self.folder.path, key, case, picture)
-            self.facts[key] = known
-        except MedebenchError as error:
-            # The page may be published: say what is wrong, not where on whose disk.
-            return OutputView(trouble=str(error).replace(f"{path}: ", ""))
-        return OutputView(key, known[0], known[1], REPLACED if found != one.row.sha256 else "")
+    def __init__(self, folder: Folder) -> None:
+        self.folder = folder
+        self.records = _records(folder.facts)
+        #: By digest of a case, the pack that holds it.
+        self.holders = {
+            digest: name for name, record in self.records.items() for digest in record.cases
+        }
+
+    def pack(self, numbered: tuple[int, list[Work]]) -> tuple[int, str, Record, list[Drawn]]:
+        number, group = numbered
+        works = [replace(w, outputs=tuple(o.seen(w.digest) for o in w.outputs)) for w in group]
+        name = key_of("pack", *(part for work in works for part in work.wants))
+        record = self.records.get(name)
+        if record and all(self.folder.has(place(kind, name)) for kind in record.kinds):
+            drawn = [recall(work, record) for work in works]
+            known = [one for one in drawn if one is not None]
+            if len(known) == len(works):
+                for kind in record.kinds:
+                    self.folder.keep(place(kind, name))
+                return number, name, record, known
+        return number, name, *self._draw(name, works)
+
+    def _draw(self, name: str, works: Sequence[Work]) -> tuple[Record, list[Drawn]]:
+        earlier, record, drawn = Earlier(self.folder), Record(), []
+        holder = ""
+        pack = Pack(lambda kind, key: earlier.picture(kind, holder, key) if holder else None)
+        for work in works:
+            if work.case is None:
+                drawn.append(gone(work))
+                continue
+            holder = self.holders.get(work.digest, "")
+            known = self.records[holder] if holder else Record()
+            drawn.append(Artist(work, pack, record, known).draw())
+        kinds = pack.write(self.folder, name)
+        return replace(record, kinds=kinds), drawn
+
+
+def _facts(records: dict[str, Record]) -> dict[str, Any]:
+    return {"packs": {name: vars(record) for name, record in sorted(records.items())}}
+
+
+def _records(facts: dict[str, Any]) -> dict[str, Record]:
+    """As the folder remembers them; a memory that cannot be understood is none."""
+    try:
+        return {name: Record(**found) for name, found in facts["packs"].items()}
+    except (KeyError, TypeError, AttributeError):
+        return {}

@@ -21,6 +21,12 @@ MB.caseView = (() => {
     return found;
   };
 
+  const show = (kind, key, properties) => {
+    const image = el("img", properties);
+    MB.packs.show(image, kind, shown.index, key);
+    return image;
+  };
+
   const draw = () => {
     const [a, b] = [pictures[$("case-a").value], pictures[$("case-b").value]];
     const change = $("case-change").checked;
@@ -28,21 +34,19 @@ MB.caseView = (() => {
       if (!picture || !picture.key) {
         return el("span", { class: `gone ${side}`, text: picture && picture.output ? picture.output.trouble : "no picture" });
       }
-      const source = change && picture.output ? store.change(picture.key) : store.large(picture.key);
-      return el("img", { class: side, src: source, alt: `${picture.name}${change && picture.output ? ", change map" : ""}` });
+      const kind = change && picture.output ? "change" : MB.packs.large(shown);
+      return show(kind, picture.key, { class: side, alt: `${picture.name}${kind === "change" ? ", change map" : ""}` });
     };
+    const overlayOf = (picture) => (overlay && !change && picture && picture.found ? picture.found.overlays[overlay.value] : null);
     const over = (picture, side) => {
-      const key = overlay && !change && picture && picture.found ? picture.found.overlays[overlay.value] : null;
-      return key ? el("img", { class: `over ${side}`, src: store.overlay(key), alt: "" }) : null;
+      const key = overlayOf(picture);
+      return key ? show("lines", key, { class: `over ${side}`, alt: "" }) : null;
     };
-    const tag = (picture) => {
-      const kind = over(picture, "") ? `, ${overlay.value}` : "";
-      return picture ? picture.name + kind : "";
-    };
+    const tag = (picture) => (picture ? picture.name + (overlayOf(picture) ? `, ${overlay.value}` : "") : "");
     const view = $("case-view");
     view.style.setProperty("--ratio", shown.width ? shown.width / shown.height : 1);
     MB.fill(view, layer(a, "left"), over(a, "left"), layer(b, "right"), over(b, "right"),
-      $("case-outline").checked && shown.outline ? el("img", { class: "outline", src: store.outline(shown.outline), alt: "" }) : null,
+      $("case-outline").checked && shown.outline ? show("lines", shown.outline, { class: "outline", alt: "" }) : null,
       el("span", { class: "tag left", text: tag(a) }), el("span", { class: "tag right", text: tag(b) }),
       el("span", { class: "line", "aria-hidden": "true" }));
     for (const button of $("case-strip").children) button.setAttribute("aria-pressed", button.dataset.place === $("case-b").value);
@@ -52,7 +56,7 @@ MB.caseView = (() => {
   const strip = () => MB.fill($("case-strip"), ...pictures.map((picture, place) => el("button", {
     type: "button", "data-place": place, title: picture.name, "aria-label": `Show ${picture.name} on the right`,
     onclick: () => { $("case-b").value = place; draw(); },
-  }, picture.key ? el("img", { src: store.small(picture.key), alt: "", loading: "lazy" }) : el("span", { class: "gone", text: "–" }),
+  }, picture.key ? show("small", picture.key, { alt: "" }) : el("span", { class: "gone", text: "–" }),
   el("span", { class: "label" }, picture.run ? MB.dot(picture.run) : null, picture.name))));
 
   const texts = (one) => {

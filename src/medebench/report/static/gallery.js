@@ -8,13 +8,14 @@ MB.gallery = (() => {
   let found = [];
   let page = 0;
 
-  const layers = (one, picture, overlay) => {
+  // Pictures have no source until their case comes near the screen and their kind is asked for.
+  const picture = (kind, key, name) => el("img", { class: name, alt: "", decoding: "async", "data-kind": kind, "data-key": key });
+  const layers = (one, key, changed) => {
     const ratio = one.width && one.height ? `${one.width} / ${one.height}` : "1";
     return el("span", { class: "frame", "--ratio": ratio },
-      picture ? el("img", { src: store.small(picture), alt: "", loading: "lazy", decoding: "async" })
-        : el("span", { class: "gone", text: "no picture" }),
-      overlay && picture ? el("img", { class: "change", "data-src": store.change(picture), alt: "", decoding: "async" }) : null,
-      one.outline && picture ? el("img", { class: "outline", "data-src": store.outline(one.outline), alt: "" }) : null);
+      key ? picture("small", key) : el("span", { class: "gone", text: "no picture" }),
+      changed && key ? picture("change", key, "change") : null,
+      one.outline && key ? picture("lines", one.outline, "outline") : null);
   };
 
   const plainTile = (one, name, picture) => el("button", {
@@ -38,7 +39,7 @@ MB.gallery = (() => {
     el("span", { class: "label" }, MB.dot(run), el("span", { class: "run", text: run.name + more })), score);
   };
 
-  const row = (one, metric, runs) => el("article", { class: "case" },
+  const row = (one, metric, runs) => el("article", { class: "case", "data-number": one.index },
     el("div", { class: "about" },
       el("h3", {}, el("a", { href: `#case=${encodeURIComponent(one.key)}`, text: one.key })),
       el("p", { class: "sub", text: `${one.organ} · ${one.task}` }),
@@ -49,17 +50,26 @@ MB.gallery = (() => {
       one.reference ? plainTile(one, "reference", one.reference) : null,
       ...runs.map((run) => outputTile(one, run, metric))));
 
-  // Overlays are fetched only when they are asked for.
-  const overlays = () => {
-    for (const [id, name] of [["g-outline", "outline"], ["g-change", "change"]]) {
-      const on = $(id).checked;
-      $("g-cases").classList.toggle(`with-${name}`, on);
-      if (on) for (const image of $("g-cases").querySelectorAll(`img.${name}[data-src]`)) {
-        image.loading = "lazy";
-        image.src = image.dataset.src;
-        image.removeAttribute("data-src");
-      }
+  const reveal = (article) => {
+    const on = { small: true, lines: $("g-outline").checked, change: $("g-change").checked };
+    for (const image of article.querySelectorAll("img[data-key]")) {
+      const { kind, key } = image.dataset;
+      if (!on[kind]) continue;
+      image.removeAttribute("data-key");
+      MB.packs.show(image, kind, Number(article.dataset.number), key);
     }
+  };
+  const near = new Set();
+  const watcher = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (!isIntersecting) near.delete(target);
+      else { near.add(target); reveal(target); }
+    }
+  }, { rootMargin: "800px" });
+
+  const overlays = () => {
+    for (const [id, name] of [["g-outline", "outline"], ["g-change", "change"]]) $("g-cases").classList.toggle(`with-${name}`, $(id).checked);
+    near.forEach(reveal);
     $("g-scale").hidden = !$("g-change").checked;
   };
 
@@ -70,7 +80,10 @@ MB.gallery = (() => {
     const chosen = MB.filters.chosen();
     const runs = MB.filters.shown().filter((run) => chosen === null || run.index === chosen);
     const part = found.slice(page * PAGE, (page + 1) * PAGE);
+    watcher.disconnect();
+    near.clear();
     MB.fill($("g-cases"), ...part.map(([one]) => row(one, metric, runs)));
+    for (const article of $("g-cases").children) watcher.observe(article);
     if (!part.length) MB.fill($("g-cases"), el("p", { class: "empty", text: "No case fits. Clear a filter." }));
     $("g-count").textContent = `${found.length.toLocaleString("en")} of ${store.cases.length.toLocaleString("en")} cases`;
     $("g-page").textContent = `page ${page + 1} of ${pages}`;

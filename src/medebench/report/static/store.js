@@ -70,15 +70,7 @@ MB.store = (() => {
   const chunks = new Map();
   const details = (one) => {
     const number = Math.floor(one.index / CHUNK);
-    if (!chunks.has(number)) {
-      chunks.set(number, new Promise((resolve) => {
-        const script = MB.el("script", { src: `assets/details/${number}.js` });
-        const done = () => resolve(window[`MEDEBENCH_DETAILS_${number}`] || {});
-        script.addEventListener("load", done);
-        script.addEventListener("error", done);
-        document.head.append(script);
-      }));
-    }
+    if (!chunks.has(number)) chunks.set(number, MB.load(`assets/details/${number}.js`, `MEDEBENCH_DETAILS_${number}`));
     return chunks.get(number).then((chunk) => chunk[one.key] || []);
   };
 
@@ -86,10 +78,5 @@ MB.store = (() => {
     data, runs, scores, cases, byName, byKey, organs: packed.organs, tasks: packed.tasks,
     hasDetails: new Set(data.detailChunks), chunkOf: (one) => Math.floor(one.index / CHUNK),
     typeNames, found, outputs, value, reason, caseValue, has, details,
-    small: (key) => `assets/small/${key}.webp`,
-    large: (key) => `assets/large/${key}.webp`,
-    change: (key) => `assets/change/${key}.webp`,
-    overlay: (key) => `assets/overlay/${key}.svg`,
-    outline: (key) => `assets/outline/${key}.svg`,
   };
 })();

@@ -7,8 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from medebench.progress import Progress, silent
-from medebench.report.folder import Folder
-from medebench.report.gallery import script
+from medebench.report.folder import Folder, script
 from medebench.stress.outcome import StressOutcome
 from medebench.stress.page.data import page_data
 from medebench.stress.page.figures import colours_of, draw_outcome
