@@ -30,6 +30,8 @@ from tests.conftest import draw
 from tests.editors.conftest import into_cache
 from tests.encoders.plain import PlainEncoder
 
+#: Those that any encoder can serve.
+USUAL = [family for family in FAMILIES if not family.endswith("_published")]
 LONG = "the scar is gone and the skin around it looks as it did before, smooth and even. " * 6
 
 
@@ -89,33 +91,60 @@ def values(metric: BatchMetric, subjects: Sequence[Subject]) -> np.ndarray[Any, 
 
 @pytest.fixture(scope="module")
 def by_hand(clip):
-    """The six numbers of one edit, from plain calls of transformers and NumPy."""
+    """All numbers of one edit, from plain calls of torch, transformers, Pillow and NumPy."""
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
     model = transformers.CLIPModel.from_pretrained(clip).eval()
     own = transformers.AutoImageProcessor.from_pretrained(clip, backend="pil")
     words = transformers.CLIPTokenizer.from_pretrained(clip)
 
-    def see(picture: Any) -> Any:
-        pixels = own(images=Image.fromarray(picture), return_tensors="pt")["pixel_values"]
+    side = model.config.vision_config.image_size
+    mean, deviation = (
+        torch.tensor(getattr(own, name))[:, None, None] for name in ("image_mean", "image_std")
+    )
+
+    def published(picture: Any) -> Any:
+        """The whole picture, squashed by torch without antialiasing."""
+        values = torch.from_numpy(picture.copy()).permute(2, 0, 1)[None].float() / 255
+        small = torch.nn.functional.interpolate(
+            values, size=side, mode="bicubic", align_corners=False
+        )
+        return (small - mean) / deviation
+
+    def whole(picture: Any) -> Any:
+        """The whole picture, squashed by Pillow, which smooths."""
+        small = Image.fromarray(picture).resize((side, side), Image.Resampling.BICUBIC)
+        values = torch.from_numpy(np.array(small)).permute(2, 0, 1)[None].float() / 255
+        return (values - mean) / deviation
+
+    def middle(picture: Any) -> Any:
+        return own(images=Image.fromarray(picture), return_tensors="pt")["pixel_values"]
+
+    def unit(vector: Any) -> Any:
+        return vector / vector.norm()
+
+    def see(pixels: Any) -> Any:
         with torch.no_grad():
-            return model.visual_projection(model.vision_model(pixels).pooler_output)[0].numpy()
+            return unit(model.visual_projection(model.vision_model(pixels).pooler_output)[0])
 
     def read(text: str) -> Any:
         given = words([text], truncation=True, max_length=77, return_tensors="pt")
         with torch.no_grad():
-            return model.text_projection(model.text_model(**given).pooler_output)[0].numpy()
+            return unit(model.text_projection(model.text_model(**given).pooler_output)[0])
 
     def compute(one: Subject) -> dict[str, float]:
-        output, previous, reference = map(see, (one.output, one.case.previous, one.case.reference))
-        told = {"isim": 1 - distance.cosine(output, reference)}
-        for text in ("prompt", "description"):
-            vector = read(getattr(one.case.case, text))
-            told[f"talign_{text}"] = 1 - distance.cosine(output, vector)
-            told[f"dalign_{text}"] = 1 - distance.cosine(output - previous, vector)
+        told: dict[str, float] = {}
+        pictures = (one.output, one.case.previous, one.case.reference)
+        for ending, frame in (("", whole), ("_published", published)):
+            output, previous, reference = (see(frame(picture)) for picture in pictures)
+            told[f"isim{ending}"] = 1 - distance.cosine(output, reference)
+            for text in ("prompt", "description"):
+                vector = read(getattr(one.case.case, text))
+                told[f"talign_{text}{ending}"] = 1 - distance.cosine(output, vector)
+                told[f"dalign_{text}{ending}"] = 1 - distance.cosine(output - previous, vector)
         after, before = read(one.case.case.prompt), read(one.case.case.caption)
-        units = [vector / np.linalg.norm(vector) for vector in (output, previous, after, before)]
-        told["edit_score"] = 1 - distance.cosine(units[0] - units[1], units[2] - units[3])
+        way = see(middle(one.output)) - see(middle(one.case.previous))
+        told["edit_score"] = 1 - distance.cosine(way, after - before)
         return told
 
     return compute
@@ -167,7 +196,10 @@ def test_isim_of_a_model_without_texts(dinov2, subjects):
     own = transformers.AutoImageProcessor.from_pretrained(dinov2, backend="pil")
 
     def see(picture: Any) -> Any:
-        pixels = own(images=Image.fromarray(picture), return_tensors="pt")["pixel_values"]
+        # Nothing is cut off a square.
+        side = model.config.image_size
+        small = Image.fromarray(picture).resize((side, side), Image.Resampling.BICUBIC)
+        pixels = own(images=small, return_tensors="pt")["pixel_values"]
         return model(pixels).pooler_output[0].detach().numpy()
 
     hand = [1 - distance.cosine(see(one.output), see(one.case.reference)) for one in subjects]
@@ -191,7 +223,7 @@ def test_texts_are_refused_where_none_are_read(dinov2):
 
 def test_each_picture_goes_through_the_network_once(subjects):
     encoder = PlainEncoder()
-    metrics = [semantic_metric(family, encoder) for family in FAMILIES]
+    metrics = [semantic_metric(family, encoder) for family in USUAL]
     prepared = {metric: [metric.prepare(one) for one in subjects] for metric in metrics}
     for metric in metrics:
         metric.measure(prepared[metric])
@@ -205,7 +237,7 @@ def test_each_picture_goes_through_the_network_once(subjects):
 def test_each_picture_is_hashed_and_prepared_once(subjects, monkeypatch):
     shown: list[int] = []
     encoder = PlainEncoder()
-    metrics = [semantic_metric(family, encoder) for family in FAMILIES]
+    metrics = [semantic_metric(family, encoder) for family in USUAL]
     extractor: Any = metrics[0].extractor  # type: ignore[attr-defined]
     plain = extractor.show
     monkeypatch.setattr(extractor, "show", lambda *given: shown.append(1) or plain(*given))
@@ -217,7 +249,8 @@ def test_each_picture_is_hashed_and_prepared_once(subjects, monkeypatch):
 
 def test_the_second_time_nothing_is_extracted(clip, subjects, own_features):
     first = {family: values(make(family, str(clip), "cpu", 4), subjects) for family in FAMILIES}
-    assert len(list(own_features.glob("tiny-clip-*.sqlite"))) == 1
+    # One for each way to frame a picture.
+    assert len(list(own_features.glob("tiny-clip-*.sqlite"))) == 3
     for one in subjects:
         one.memo.clear()
         one.case.memo.clear()
@@ -330,11 +363,12 @@ def test_vectors_without_direction_give_a_reason(tmp_path):
 def test_a_picture_too_narrow_for_the_encoder_is_a_reason(clip, tmp_path):
     path = tmp_path / "narrow.png"
     Image.fromarray(np.zeros((1, 70_000, 3), np.uint8)).save(path)
-    case = mb.open_case(Case("narrow", path, "remove the scar"))
+    case = mb.open_case(Case("narrow", path, "remove the scar", caption="a scar"))
+    output = Subject(case, np.ones((1, 70_000, 3), np.uint8))
     with pytest.raises(Undefined, match="too narrow"):
-        make("talign_prompt", str(clip), "cpu", None).prepare(
-            Subject(case, np.ones((1, 70_000, 3), np.uint8))
-        )
+        make("edit_score", str(clip), "cpu", None).prepare(output)
+    # Squashed, all of it is seen.
+    assert -1 <= values(make("talign_prompt", str(clip), "cpu", None), [output])[0] <= 1
 
 
 def test_deep_pictures(clip, tmp_path):
@@ -379,7 +413,8 @@ def test_what_the_numbers_mean_needs_no_weights(family):
     assert told.name == f"{family}_clip-vit-l14"
     assert (told.better, told.low, told.high) == ("higher", -1.0, 1.0)
     others = {"isim": ("reference",), "edit_score": ("prompt", "caption")}
-    assert told.needs == others.get(family, (family.partition("_")[2],))
+    plain = family.removesuffix("_published")
+    assert told.needs == others.get(plain, (plain.partition("_")[2],))
     assert info(family, "vinid/plip").name == f"{family}_vinid/plip"
     assert info(family, "openai/clip-vit-large-patch14") == told
 
@@ -431,7 +466,10 @@ def test_a_change_as_small_as_roundings_is_none():
     vector = np.float32([3, 4])
     with pytest.raises(Undefined, match="sees no difference"):
         change(vector + np.float32(1e-5), vector)
-    assert change(vector + np.float32([0.5, 0]), vector).tolist() == [0.5, 0]
+    # The same direction, however long: no edit.
+    with pytest.raises(Undefined, match="sees no difference"):
+        change(vector * np.float32(1.5), vector)
+    assert change(np.float32([5, 12]), vector) == pytest.approx([5 / 13 - 0.6, 12 / 13 - 0.8])
 
 
 @pytest.fixture(autouse=True, scope="module")

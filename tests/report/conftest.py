@@ -23,7 +23,8 @@ HOSTILE = (
     "</script><img src=x onerror=alert(1)> \"quoted\" 'single' \u202eRTL \u2028 🦷 $x_1$ {{ 7*7 }}"
 )
 #: Learned metrics, and the variant of one.
-ALEX, ISIM, TALIGN = "lpips_alex", "isim_clip-vit-l14", "talign_description_clip-vit-l14"
+ALEX, ISIM = "lpips_alex", "isim_published_clip-vit-l14"
+TALIGN = "talign_description_published_clip-vit-l14"
 WEIGHTS = "lpips-1 sha256 0123456789abcdef"
 
 

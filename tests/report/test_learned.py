@@ -276,7 +276,7 @@ def test_an_encoder_that_only_its_user_has(small_set: mb.CaseSet, tmp_path: Path
         put_scores(run, metric, {"c0": 0.5, "c1": 0.6}, {"variant": "sha256 1"})
     mb.score(run, metrics=["ssim"])
     page = build_report([run], tmp_path / "report", published=False).index
-    assert "not published for this encoder; clip-vit-l14: EA 0.35" in section(page)
+    assert "not published for this variant; isim_published_clip-vit-l14: EA 0.35" in section(page)
     assert "<img src=x" not in page.read_text()
     assert "Hollow" in section(page)
 
@@ -309,8 +309,12 @@ def test_the_command_finds_every_metric_again(
         ("lpips_alex_published", "LPIPS", True),
         ("lpips_alex", "LPIPS", False),
         ("lpips_alex_roi", "", False),
-        ("isim_clip-vit-l14", "ISim", True),
-        ("isim_clip-vit-b32", "ISim", False),
+        ("isim_published_clip-vit-l14", "ISim", True),
+        ("isim_published_clip-vit-b32", "ISim", False),
+        ("isim_clip-vit-l14", "ISim", False),
+        ("talign_prompt_published_clip-vit-l14", "TAlign_prompt", True),
+        ("dalign_description_published_clip-vit-l14", "DAlign_description", True),
+        ("dalign_description_clip-vit-l14", "DAlign_description", False),
         ("dalign_prompt_biomedclip", "DAlign_prompt", False),
         ("imagereward_description", "ImageReward_description", True),
         ("niqe", "", False),

@@ -384,7 +384,8 @@ def test_published_rows_belong_to_their_metric() -> None:
     rho = published_worth().rho
     details = {"ea_openai:gpt-4o": {"judge": "openai:gpt-4o"}, "ea_offline": {"judge": "offline"}}
     names = ["ssim", "cp", "cp_published", "lpips_alex", "lpips_alex_published"]
-    names += ["isim_clip-vit-l14", "isim_biomedclip", "ea_openai:gpt-4o", "vq_openai:gpt-4o+prompt"]
+    names += ["isim_clip-vit-l14", "isim_published_clip-vit-l14", "isim_biomedclip"]
+    names += ["ea_openai:gpt-4o", "vq_openai:gpt-4o+prompt"]
     scores = {one.name: one for one in describe([*names, "ea_offline", "change_inside"], details)}
 
     def of(name: str, dimension: str = "cp") -> tuple[float, bool] | None:
@@ -396,7 +397,8 @@ def test_published_rows_belong_to_their_metric() -> None:
     assert of("cp") == (rho["masked SSIM"]["CP"], False)
     assert of("lpips_alex") == (rho["LPIPS"]["CP"], False)
     assert of("lpips_alex_published", "vq") == (rho["LPIPS"]["VQ"], True)
-    assert of("isim_clip-vit-l14", "ea") == (rho["ISim"]["EA"], True)
+    assert of("isim_published_clip-vit-l14", "ea") == (rho["ISim"]["EA"], True)
+    assert of("isim_clip-vit-l14", "ea") == (rho["ISim"]["EA"], False)
     assert of("isim_biomedclip", "ea") == (rho["ISim"]["EA"], False)
     assert of("ea_openai:gpt-4o", "ea") == (rho["judge accuracy_description"]["EA"], False)
     assert of("vq_openai:gpt-4o+prompt", "vq") == (rho["judge quality_prompt"]["VQ"], False)

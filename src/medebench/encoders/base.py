@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medebench.cases.image import Picture
+from medebench.encoders.framing import Framing
 
 #: One vector, or one a row.
 Features: TypeAlias = NDArray[np.float32]
@@ -40,6 +41,8 @@ class Encoder(ABC):
     name: str
     #: Whether it reads texts too, into the same space.
     texts: ClassVar[bool] = False
+    #: The ways in which it can be shown a picture.
+    framings: ClassVar[tuple[Framing, ...]] = ("own", "whole")
     #: auto, cpu, cuda or mps.
     device: str = "auto"
     #: Pictures at once.
@@ -60,6 +63,14 @@ class Encoder(ABC):
     @abstractmethod
     def prepare(self, picture: Picture, data_range: int) -> NDArray[Any]:
         """What the network is to see of the picture, small: resized, cropped, 8 bits or floats."""
+
+    def framed(self, picture: Picture, data_range: int, framing: Framing) -> NDArray[Any]:
+        """`prepare` in one of its `framings`; an encoder that cuts off has more than one."""
+        return self.prepare(picture, data_range)
+
+    def identified(self, framing: Framing) -> str:
+        """Its identity with pictures framed so; another one where another picture is seen."""
+        return self.identity
 
     @abstractmethod
     def encode(self, prepared: Sequence[NDArray[Any]]) -> Features:

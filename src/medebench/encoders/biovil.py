@@ -21,7 +21,7 @@ from medebench.cases.image import Picture
 from medebench.device import choose_device, exact
 from medebench.encoders.assembled import AssembledEncoder
 from medebench.encoders.base import Features, Read
-from medebench.encoders.framing import middle, shorter_side
+from medebench.encoders.framing import MARKS, Framing, middle, shorter_side
 from medebench.encoders.pretrained import as_rows, read_config
 from medebench.encoders.towers import (
     RESNET50,
@@ -87,16 +87,17 @@ class BioVilEncoder(AssembledEncoder):
             "texts": f"without {_MARKS} at the end",
         }
 
+    def identified(self, framing: Framing) -> str:
+        return self.identity if framing == "own" else f"{self.identity} {MARKS[framing]}"
+
     def prepare(self, picture: Picture, data_range: int) -> NDArray[np.uint8]:
-        """The picture's darkest to brightest value as 0 to 255, grey, the middle of 512 pixels."""
-        values = picture.astype(np.float64)
-        values -= values.min()
-        # One value everywhere cannot be stretched: it stays black. The order of the operations is
-        # the authors', because what is cut off behind the point depends on it.
-        values /= max(values.max(), 1.0)
-        values *= 255
-        image = Image.fromarray(np.ascontiguousarray(values.astype(np.uint8))).convert("L")
-        return np.asarray(middle(shorter_side(image, RESIZE), CROP, CROP))
+        """The middle of 512 pixels, grey, darkest to brightest."""
+        return np.asarray(middle(shorter_side(_stretched(picture), RESIZE), CROP, CROP))
+
+    def framed(self, picture: Picture, data_range: int, framing: Framing) -> NDArray[np.uint8]:
+        if framing == "own":
+            return self.prepare(picture, data_range)
+        return np.asarray(_stretched(picture).resize((CROP, CROP), Image.Resampling.BILINEAR))
 
     def encode(self, prepared: Sequence[NDArray[Any]]) -> Features:
         import torch
@@ -144,6 +145,17 @@ class BioVilEncoder(AssembledEncoder):
             parts = (*_image_tower(image), *_text_tower(text, config))
             self._loaded = _Loaded(device, pieces, *(one.to(device) for one in parts))
         return cast(_Loaded, self._loaded)
+
+
+def _stretched(picture: Picture) -> Image.Image:
+    """The picture's darkest to brightest value as 0 to 255, grey."""
+    values = picture.astype(np.float64)
+    values -= values.min()
+    # One value everywhere cannot be stretched: it stays black. The order of the operations is
+    # the authors', because what is cut off behind the point depends on it.
+    values /= max(values.max(), 1.0)
+    values *= 255
+    return Image.fromarray(np.ascontiguousarray(values.astype(np.uint8))).convert("L")
 
 
 def _image_tower(path: Path) -> tuple[Any, Any, Tensor, Any]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from medebench.cases.image import Picture
 from medebench.encoders.base import Encoder, Features, Read
+from medebench.encoders.framing import Framing
 from medebench.encoders.store import FeatureStore, picture_key, text_key
 
 #: Vectors kept in memory for the metrics that share an encoder.
@@ -31,9 +32,12 @@ class Shown:
 class Extractor:
     """`show` may be called from many threads, `features` and `read` from one."""
 
-    def __init__(self, encoder: Encoder, folder: Path | None = None) -> None:
+    def __init__(
+        self, encoder: Encoder, folder: Path | None = None, framing: Framing = "own"
+    ) -> None:
         self.encoder = encoder
-        self.store = FeatureStore(encoder.name, encoder.identity, folder)
+        self.framing: Framing = framing
+        self.store = FeatureStore(encoder.name, encoder.identified(framing), folder)
         #: Pictures and texts that went through the network.
         self.extracted = 0
         self._remembered: OrderedDict[str, Features] = OrderedDict()
@@ -43,7 +47,9 @@ class Extractor:
         known = self._remembered.get(key)
         if known is None:
             known = self.store.get([key]).get(key)
-        prepared = None if known is not None else self.encoder.prepare(picture, data_range)
+        prepared = None
+        if known is None:
+            prepared = self.encoder.framed(picture, data_range, self.framing)
         return Shown(key, known, prepared)
 
     def features(self, shown: Sequence[Shown]) -> Features:

@@ -100,6 +100,8 @@ def encoder_name(spec: str | None = None) -> str:
     path = Path(spec).expanduser()
     if path.exists():
         name = re.sub(r"[^\w.+-]+", "-", path.resolve().name).strip("-") or "model"
+        # In the name of a metric this would read as its published variant.
+        name = re.sub("^published_", "published-", name)
         # A folder's weights are not those that a known name stands for.
         return f"{name}-folder" if name in ENCODERS else name
     if is_hub_id(spec):

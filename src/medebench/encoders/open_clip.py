@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from medebench.cases.image import Picture
 from medebench.device import TRANSFORMERS, choose_device, exact, missing_releases
 from medebench.encoders.assembled import AssembledEncoder
-from medebench.encoders.base import Features, Read
+from medebench.encoders.base import Features, Read, scaled
+from medebench.encoders.framing import MARKS, Framing, pointwise
 from medebench.encoders.open_clip_folder import OpenClipFolder
 from medebench.encoders.pretrained import as_rows
 from medebench.encoders.towers import offline
@@ -41,6 +42,7 @@ class OpenClipEncoder(AssembledEncoder):
     """`source` is a folder with open_clip_config.json, a hub id, or a known name."""
 
     kind = "open_clip"
+    framings = ("own", "whole", "published")
 
     def problem(self) -> str | None:
         # To know whether open_clip can be imported takes seconds: only where all else is there.
@@ -68,8 +70,20 @@ class OpenClipEncoder(AssembledEncoder):
     def files(self) -> OpenClipFolder:
         return OpenClipFolder(self.weights.path)
 
-    def prepare(self, picture: Picture, data_range: int) -> NDArray[np.uint8]:
+    def identified(self, framing: Framing) -> str:
+        look = self.files.look
+        same = framing == "own" or (framing == "whole" and look.whole == look)
+        return self.identity if same else f"{self.identity} {MARKS[framing]}"
+
+    def prepare(self, picture: Picture, data_range: int) -> NDArray[Any]:
         return self.files.look.prepare(picture, data_range)
+
+    def framed(self, picture: Picture, data_range: int, framing: Framing) -> NDArray[Any]:
+        look = self.files.look
+        if framing == "published":
+            planes = pointwise(scaled(picture, data_range), look.height, look.width)
+            return planes.transpose(1, 2, 0)
+        return (look.whole if framing == "whole" else look).prepare(picture, data_range)
 
     def encode(self, prepared: Sequence[NDArray[Any]]) -> Features:
         import torch

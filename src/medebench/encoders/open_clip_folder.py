@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -74,6 +74,11 @@ class Look:
     mode: str
     fill: int
 
+    @property
+    def whole(self) -> Look:
+        """The same where nothing is cut off; else all of the picture, squashed into the frame."""
+        return replace(self, mode="squash") if self.mode == "shortest" else self
+
     def prepare(self, picture: Picture, data_range: int) -> NDArray[np.uint8]:
         """(height, width, 3), 8 bits."""
         image = Image.fromarray(np.ascontiguousarray(scaled(picture, data_range)))
@@ -90,7 +95,7 @@ class Look:
             image = in_proportion(image, self.height, self.width, bicubic, inside=False)
         return np.asarray(middle(image, self.height, self.width, self.fill))
 
-    def finish(self, prepared: NDArray[np.uint8]) -> NDArray[np.float32]:
+    def finish(self, prepared: NDArray[Any]) -> NDArray[np.float32]:
         """(pictures, 3, height, width), normalised; `prepared` is a stack of pictures."""
         mean, std = np.array(self.mean, np.float32), np.array(self.std, np.float32)
         values = (prepared.astype(np.float32) / 255 - mean) / std

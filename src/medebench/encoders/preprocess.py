@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -20,7 +21,8 @@ from PIL import Image
 
 from medebench.cases.image import Picture
 from medebench.encoders.base import scaled
-from medebench.errors import ImageError, InputError
+from medebench.encoders.framing import shorter_side
+from medebench.errors import InputError
 from medebench.files import sha256
 
 Size: TypeAlias = tuple[int, int]
@@ -77,8 +79,6 @@ BY_MODEL = {
 }
 #: Settings that change the picture in ways that are not done here.
 _REFUSED = ("do_pad", "use_square_size")
-#: A picture of 1 x 5000 pixels, resized by its shorter side, would be a gigabyte.
-_MOST_PIXELS = 64_000_000
 
 
 @dataclass(frozen=True)
@@ -154,31 +154,41 @@ class Preprocess:
         return self.resize
 
     @cached_property
+    def whole(self) -> Preprocess:
+        """The same where nothing is cut off; else all of the picture, squashed into the frame."""
+        if self.crop is None:
+            return self
+        if isinstance(self.resize, tuple) and all(map(operator.le, self.resize, self.crop)):
+            return self
+        return replace(self, resize=self.crop, crop=None)
+
+    @cached_property
     def digest(self) -> str:
         """Different where other pictures come out."""
         return sha256(json.dumps(asdict(self), sort_keys=True).encode())[:12]
 
     def prepare(self, picture: Picture, data_range: int) -> NDArray[np.uint8]:
         """(3, height, width), 8 bits: a quarter of what the network gets in the end."""
-        pixels = scaled(picture, data_range)
-        if self.resize is not None:
-            height, width = self._target(*pixels.shape[:2])
-            if height * width > _MOST_PIXELS:
-                raise ImageError(
-                    f"a picture of {pixels.shape[1]} x {pixels.shape[0]} pixels is too narrow"
-                    " to be resized by its shorter side"
-                )
-            image = Image.fromarray(np.ascontiguousarray(pixels))
-            size = (width, height)
-            pixels = np.asarray(image.resize(size, Image.Resampling(self.resample)))
+        image = Image.fromarray(np.ascontiguousarray(scaled(picture, data_range)))
+        resample = Image.Resampling(self.resample)
+        if isinstance(self.resize, tuple):
+            height, width = self.resize
+            image = image.resize((width, height), resample)
+        elif self.resize is not None:
+            image = shorter_side(image, self.resize, resample)
+        pixels = np.asarray(image)
         if self.crop is not None:
             pixels = _middle(pixels, self.crop)
         return np.ascontiguousarray(pixels.transpose(2, 0, 1))
 
-    def finish(self, prepared: NDArray[np.uint8]) -> NDArray[np.float32]:
-        """What the network gets; `prepared` is one picture or a stack of them."""
-        channels = [self._table[c][prepared[..., c, :, :]] for c in range(3)]
-        return np.stack(channels, axis=-3)
+    def finish(self, prepared: NDArray[Any]) -> NDArray[np.float32]:
+        """What the network gets; `prepared` is one picture or a stack of them, 0 ... 255."""
+        if prepared.dtype == np.uint8:
+            channels = [self._table[c][prepared[..., c, :, :]] for c in range(3)]
+            return np.stack(channels, axis=-3)
+        values = np.moveaxis(prepared, -3, 0)
+        finished = self._finished(values.reshape(3, -1)).reshape(values.shape)
+        return np.ascontiguousarray(np.moveaxis(finished, 0, -3))
 
     @cached_property
     def _table(self) -> NDArray[np.float32]:
@@ -186,22 +196,17 @@ class Preprocess:
 
         In the order and with the roundings of the published code, so that nothing differs.
         """
-        values = (np.arange(256, dtype=np.float64) * self.factor).astype(np.float32)
-        values = values + np.float32(self.offset)
-        table = np.repeat(values[None], 3, axis=0)
-        if self.mean is not None and self.std is not None:
-            table = (table - _column(self.mean)) / _column(self.std)
-        if self.twice is not None:
-            table = table / _column(self.twice)
-        return table
+        return self._finished(np.repeat(np.arange(256)[None], 3, axis=0))
 
-    def _target(self, height: int, width: int) -> Size:
-        if isinstance(self.resize, tuple):
-            return self.resize
-        assert self.resize is not None
-        short, long = sorted((height, width))
-        longer = int(self.resize * long / short)
-        return (longer, self.resize) if width <= height else (self.resize, longer)
+    def _finished(self, channels: NDArray[Any]) -> NDArray[np.float32]:
+        """(3, values) in 0 ... 255 -> scaled and normalised."""
+        values = (channels.astype(np.float64) * self.factor).astype(np.float32)
+        values = values + np.float32(self.offset)
+        if self.mean is not None and self.std is not None:
+            values = (values - _column(self.mean)) / _column(self.std)
+        if self.twice is not None:
+            values = values / _column(self.twice)
+        return values
 
 
 def _find(folder: Path) -> tuple[Path, dict[str, Any]]:

@@ -19,7 +19,8 @@ from medebench.device import (
     exact,
     release_memory,
 )
-from medebench.encoders.base import Features
+from medebench.encoders.base import Features, scaled
+from medebench.encoders.framing import MARKS, Framing, pointwise
 from medebench.encoders.local import LocalEncoder
 from medebench.encoders.preprocess import Preprocess
 from medebench.errors import InputError, one_line
@@ -37,6 +38,7 @@ class PretrainedEncoder(LocalEncoder):
 
     #: The `model_type`s that are understood.
     kinds: ClassVar[frozenset[str]]
+    framings = ("own", "whole", "published")
 
     _network: Any = None
     _device = "cpu"
@@ -70,8 +72,18 @@ class PretrainedEncoder(LocalEncoder):
     def identity(self) -> str:
         return f"{self.kind} {self.weights.identity} pictures-1 {self.preprocess.digest}"
 
+    def identified(self, framing: Framing) -> str:
+        same = framing == "own" or (framing == "whole" and self.preprocess.whole == self.preprocess)
+        return self.identity if same else f"{self.identity} {MARKS[framing]}"
+
     def prepare(self, picture: Picture, data_range: int) -> NDArray[Any]:
         return self.preprocess.prepare(picture, data_range)
+
+    def framed(self, picture: Picture, data_range: int, framing: Framing) -> NDArray[Any]:
+        if framing == "published":
+            return pointwise(scaled(picture, data_range), *self.preprocess.shape)
+        look = self.preprocess.whole if framing == "whole" else self.preprocess
+        return look.prepare(picture, data_range)
 
     def encode(self, prepared: Sequence[NDArray[Any]]) -> Features:
         import torch

@@ -33,14 +33,19 @@ LEARNED = {
     "talign_description": _SEMANTIC,
     "dalign_prompt": _SEMANTIC,
     "dalign_description": _SEMANTIC,
+    "isim_published": _SEMANTIC,
+    "talign_prompt_published": _SEMANTIC,
+    "talign_description_published": _SEMANTIC,
+    "dalign_prompt_published": _SEMANTIC,
+    "dalign_description_published": _SEMANTIC,
     "edit_score": _SEMANTIC,
     "imagereward_prompt": _REWARD,
     "imagereward_description": _REWARD,
     "niqe": _QUALITY,
     "brisque": _QUALITY,
 }
-#: The ones that are named together with their encoder.
-ENCODED = tuple(name for name, module in LEARNED.items() if module == _SEMANTIC)
+#: The ones that are named together with their encoder; a name that begins another comes after it.
+ENCODED = sorted((name for name, module in LEARNED.items() if module == _SEMANTIC), reverse=True)
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,8 @@ def find_learned(text: str) -> Learned | None:
 
     >>> find_learned("talign_prompt_clip-vit-l14")
     Learned(name='talign_prompt', which='clip-vit-l14')
+    >>> find_learned("isim_published_clip-vit-l14")
+    Learned(name='isim_published', which='clip-vit-l14')
     """
     name, _, which = text.partition(":")
     if name in LEARNED:

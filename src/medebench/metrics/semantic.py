@@ -1,20 +1,23 @@
 """What an encoder makes of an edit: is it like the reference, like the text, in its direction?
 
-    isim    cos(E(output), E(reference))
-    talign  cos(E(output), T(text))
-    dalign  cos(E(output) - E(previous), T(text))
+    isim        cos(e(output), e(reference))
+    talign      cos(e(output), t(text))
+    dalign      cos(e(output) - e(previous), t(text))
+    edit_score  cos(e(output) - e(previous), t(prompt) - t(caption))
 
-    edit_score  cos(e(output) - e(previous), t(prompt) - t(caption)),  e = E / |E|,  t = T / |T|
+with e = E / |E| and t = T / |T|, where E sees pictures and T reads texts; the text is the prompt or
+the change description. The edit score's texts say what is to be seen after the edit and before it.
 
-E sees pictures, T reads texts; the text is the prompt or the change description. The edit score's
-texts say what is to be seen after the edit and before it.
+The first three are shown the whole picture: what is cut off cannot be judged, and a ROI may lie
+there. Their `_published` twins are shown it as the script of the MedEBench paper does, without
+antialiasing. The edit score sees what the encoder's own preparation leaves, as published.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -23,12 +26,15 @@ import numpy as np
 from medebench.encoders.base import Encoder, Features, Read
 from medebench.encoders.extract import Extractor, Shown
 from medebench.encoders.find import encoder_name, find_encoder, reads_texts
+from medebench.encoders.framing import Framing
 from medebench.encoders.sharing import shared_extractor
 from medebench.errors import ImageError, InputError
 from medebench.metrics.base import BatchMetric, Measured, MetricInfo, Subject, Undefined
 
 #: A difference this small beside the vectors themselves is the rounding of the network.
 ROUNDING = 1e-5
+#: How the names of those end that follow the script of the paper.
+PUBLISHED = "_published"
 _NOWHERE = "the encoder gave a vector without a direction"
 
 
@@ -41,6 +47,12 @@ class Family:
     text: Literal["prompt", "description"] | None
     #: The field from which that text sets off, if any.
     since: Literal["caption"] | None = None
+    framing: Framing = "whole"
+
+    @property
+    def formula(self) -> str:
+        """Ends the variant: `dalign` once took the vectors with their lengths."""
+        return "" if self.beside != "previous" or self.since else " unit vectors"
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -48,7 +60,7 @@ class Family:
         return tuple(one for one in (self.text, self.since, reference) if one)
 
 
-FAMILIES: dict[str, Family] = {
+_ALIGNED: dict[str, Family] = {
     "isim": Family("likeness of output and reference to the encoder", "reference", None),
     "talign_prompt": Family("likeness of output and prompt to the encoder", None, "prompt"),
     "talign_description": Family(
@@ -58,11 +70,21 @@ FAMILIES: dict[str, Family] = {
     "dalign_description": Family(
         "likeness of the change and its description", "previous", "description"
     ),
+}
+FAMILIES: dict[str, Family] = {
+    **_ALIGNED,
+    **{
+        f"{name}{PUBLISHED}": replace(
+            family, summary=f"{family.summary}, as the paper's script has it", framing="published"
+        )
+        for name, family in _ALIGNED.items()
+    },
     "edit_score": Family(
         "likeness of the change in the picture and the change in its text",
         "previous",
         "prompt",
         "caption",
+        "own",
     ),
 }
 
@@ -83,21 +105,27 @@ def cosine(one: Features, other: Features) -> float:
 
 
 def change(output: Features, previous: Features) -> Features:
-    """The way from one vector to the other; Undefined where it is no longer than roundings are."""
-    return _way(output, previous, "sees no difference between the output and the previous image")
+    """The way from one vector to the other; Undefined where it is no longer than roundings are.
+
+    Their lengths are taken out first, as only angles mean something to these encoders: a vector
+    that only became longer shows no edit.
+    """
+    return _way(
+        _unit(output),
+        _unit(previous),
+        "sees no difference between the output and the previous image",
+    )
 
 
 def direction(output: Features, previous: Features, prompt: Features, caption: Features) -> float:
     """The edit score: do picture and text go the same way?
-
-    The lengths are taken out first, as only angles mean something to these encoders.
 
     >>> one, two, three = np.float32([[1, 0, 0], [0, 1, 0], [0, 0, 3]])
     >>> direction(two, one, two * 5, one), round(direction(two, one, three, one), 6)
     (1.0, 0.5)
     """
     return cosine(
-        change(_unit(output), _unit(previous)),
+        change(output, previous),
         _way(_unit(prompt), _unit(caption), "reads no difference between prompt and caption"),
     )
 
@@ -145,6 +173,11 @@ def semantic_metric(family: str, encoder: Encoder) -> BatchMetric:
     known = _info(family, encoder.name)
     if FAMILIES[family].text and not encoder.texts:
         raise _reads_nothing(known.name, encoder.name)
+    if FAMILIES[family].framing not in encoder.framings:
+        raise InputError(
+            f"metric '{known.name}': pictures for {encoder.name} cannot be prepared as the paper "
+            f"did for CLIP; use {family.removesuffix(PUBLISHED)}:{encoder.name}"
+        )
     return SemanticMetric(known, FAMILIES[family], encoder)
 
 
@@ -161,14 +194,16 @@ class SemanticMetric(BatchMetric):
         self.info = known
         self.family = family
         self.encoder = encoder
-        self.variant = encoder.identity if encoder.problem() is None else ""
+        self.variant = ""
+        if encoder.problem() is None:
+            self.variant = encoder.identified(family.framing) + family.formula
 
     def problem(self) -> str | None:
         return self.encoder.problem()
 
     @cached_property
     def extractor(self) -> Extractor:
-        return shared_extractor(self.encoder)
+        return shared_extractor(self.encoder, self.family.framing)
 
     def prepare(self, subject: Subject) -> _Prepared:
         case = subject.case
@@ -186,7 +221,8 @@ class SemanticMetric(BatchMetric):
 
     def _show(self, memo: dict[Any, Any], which: str, subject: Subject) -> Shown:
         """Hashed and prepared once for all metrics of this encoder."""
-        key = f"shown to {self.encoder.name} {self.encoder.identity}: {which}"
+        seen = self.encoder.identified(self.family.framing)
+        key = f"shown to {self.encoder.name} {seen}: {which}"
         if key not in memo:
             picture = subject.output if which == "output" else getattr(subject.case, which)
             try:

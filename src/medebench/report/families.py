@@ -23,6 +23,8 @@ class Family:
     decimals: int = 3
     #: Its row in the paper's Table 3, if it or a near relative is there.
     row: str = ""
+    #: Whether it is computed as the paper did, given the paper's encoder.
+    exact: bool = False
     #: Why nobody should be called the best by it, if so.
     unranked: str = ""
 
@@ -39,7 +41,7 @@ _BLIND = (
 FAMILIES = {
     "lpips_alex": Family("LPIPS", "Alex", row="LPIPS"),
     "lpips_vgg": Family("LPIPS", "VGG", row="LPIPS"),
-    PUBLISHED_LPIPS: Family("LPIPS", "Alex published", row="LPIPS"),
+    PUBLISHED_LPIPS: Family("LPIPS", "Alex published", row="LPIPS", exact=True),
     "lpips_alex_roi": Family("LPIPS", "Alex in ROI"),
     "lpips_vgg_roi": Family("LPIPS", "VGG in ROI"),
     "isim": Family("ISim", row="ISim"),
@@ -47,23 +49,42 @@ FAMILIES = {
     "talign_description": Family("TAlign", "description", row="TAlign_description"),
     "dalign_prompt": Family("DAlign", "prompt", row="DAlign_prompt"),
     "dalign_description": Family("DAlign", "description", row="DAlign_description"),
+    "isim_published": Family("ISim", "published", row="ISim", exact=True),
+    "talign_prompt_published": Family(
+        "TAlign", "prompt published", row="TAlign_prompt", exact=True
+    ),
+    "talign_description_published": Family(
+        "TAlign", "description published", row="TAlign_description", exact=True
+    ),
+    "dalign_prompt_published": Family(
+        "DAlign", "prompt published", row="DAlign_prompt", exact=True
+    ),
+    "dalign_description_published": Family(
+        "DAlign", "description published", row="DAlign_description", exact=True
+    ),
     "edit_score": Family("Edit score"),
-    "imagereward_prompt": Family("ImageReward", "prompt", 2, "ImageReward_prompt"),
-    "imagereward_description": Family("ImageReward", "description", 2, "ImageReward_description"),
+    "imagereward_prompt": Family("ImageReward", "prompt", 2, "ImageReward_prompt", True),
+    "imagereward_description": Family(
+        "ImageReward", "description", 2, "ImageReward_description", True
+    ),
     "niqe": Family("NIQE", decimals=2, unranked=_BLIND.format("−0.02")),
     "brisque": Family("BRISQUE", decimals=1, unranked=_BLIND.format("−0.10")),
     "fid_inception": Family("FID", decimals=2),
     "kid_inception": Family("KID", decimals=4),
 }
+_FRAMED = (
+    "The whole picture is seen, squashed into the encoder’s frame if its own preparation would "
+    "cut parts off; published: squashed without antialiasing, as in the paper’s script."
+)
 #: By name: how the numbers come about, for the methods.
 DEFINITIONS = {
     "LPIPS": "Output and reference go through a network trained on photographs; the squared "
     "differences of their features, weighted by what people call similar, are averaged over the "
     "places that count and added up over five layers.",
-    "ISim": "Cosine of the encoder’s vectors of output and reference.",
-    "TAlign": "Cosine of the encoder’s vectors of output and text.",
-    "DAlign": "Cosine of the way from previous image to output, as the difference of their "
-    "vectors, and the vector of the text; undefined where nothing changed.",
+    "ISim": f"Cosine of the encoder’s vectors of output and reference. {_FRAMED}",
+    "TAlign": f"Cosine of the encoder’s vectors of output and text. {_FRAMED}",
+    "DAlign": "Cosine of the way from previous image to output, as the difference of their unit "
+    f"vectors, and the vector of the text; undefined where nothing changed. {_FRAMED}",
     "Edit score": "Cosine of the way from previous image to output and the way from caption to "
     "prompt, as differences of the encoder’s unit vectors; undefined where either is no longer "
     "than rounding.",
@@ -95,7 +116,5 @@ def family_of(metric: str) -> tuple[str, str] | None:
 
 def is_published(family: str, encoder: str) -> bool:
     """Whether this very variant is the one that the paper compared with people."""
-    row = FAMILIES[family].row if family in FAMILIES else ""
-    if row == "LPIPS":
-        return family == PUBLISHED_LPIPS
-    return bool(row) and encoder in ("", PUBLISHED_ENCODER)
+    known = family in FAMILIES and FAMILIES[family].exact
+    return known and encoder in ("", PUBLISHED_ENCODER)

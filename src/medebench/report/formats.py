@@ -31,7 +31,7 @@ __all__ = [
 # fmt: off
 _COLUMNS = (
     "run", "kind", "basis", "metric", "mean", "low", "high", "macro", "macro_low", "macro_high",
-    "scored", "total", "best", "mark", "judge", "stand_in", "coverage", "why", "macro_why",
+    "scored", "total", "best", "mark", "judge", "stand_in", "coverage", "why", "macro_why", "note",
 )
 # fmt: on
 _GROUPS = {"model": "Models", "control": "Controls", "published": "Published"}
@@ -176,6 +176,7 @@ def _json_row(table: HeadlineTable, row: Row) -> dict[str, Any]:
         "cases": len(row.entry.cases) if row.entry else None,
         "of": info.of if info else None,
         "sees": row.entry.run.info.sees if row.entry else [],
+        "note": row.note or None,
         "scores": cells,
     }
 
@@ -198,6 +199,7 @@ def _numbers(cell: Cell, score: Score, row: Row) -> list[object]:
         cell.coverage,
         cell.micro.why,
         cell.macro.why,
+        row.note,
     ]
 
 

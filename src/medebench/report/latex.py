@@ -123,4 +123,5 @@ def _arrow(score: Score) -> str:
 
 def _caption(table: HeadlineTable) -> str:
     notes = [("* " if note.endswith(f"{STAND_IN}.") else "") + note for note in table.notes]
+    notes += [f"{row.name}: {row.doubt}." for row in table.rows if row.doubt]
     return escape(" ".join(notes))

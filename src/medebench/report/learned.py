@@ -27,7 +27,7 @@ DIMENSIONS = ("EA", "CP", "VQ")
 _COLUMNS = (
     "run", "kind", "basis", "metric", "mean", "low", "high", "macro", "macro_low", "macro_high",
     "scored", "total", "best", "mark", "coverage", "variant",
-    *(f"published_rho_{name.lower()}" for name in DIMENSIONS),
+    *(f"published_rho_{name.lower()}" for name in DIMENSIONS), "published_doubt",
 )
 # fmt: on
 
@@ -67,6 +67,11 @@ class Learned:
         return [one.score for one in self.about]
 
     @property
+    def doubt(self) -> str:
+        """What to say beside published figures; nothing where none is shown."""
+        return published_worth().doubt if any(one.worth.rho for one in self.about) else ""
+
+    @property
     def definitions(self) -> list[tuple[str, str]]:
         """(name, how its numbers come about) of the metrics that are here."""
         names = dict.fromkeys(score.head[0] for score in self.scores)
@@ -96,8 +101,11 @@ def worth_of(score: Score) -> Worth:
     rho = published_worth().rho[row]
     if is_published(score.family, score.encoder):
         return Worth(row, rho, True, "")
-    other = "encoder" if score.encoder else "variant"
-    whose = PUBLISHED_ENCODER if score.encoder else PUBLISHED_LPIPS
+    other = "encoder" if family.exact else "variant"
+    if score.encoder:
+        whose = f"{score.family.removesuffix('_published')}_published_{PUBLISHED_ENCODER}"
+    else:
+        whose = PUBLISHED_LPIPS
     numbers = ", ".join(f"{name} {rho[name]:.2f}" for name in DIMENSIONS)
     return Worth(row, rho, False, f"not published for this {other}; {whose}: {numbers}")
 
@@ -108,7 +116,8 @@ def cut_text(material: Material, score: Score) -> str:
     if not found.cut:
         return ""
     cut, every = len(found.cut), len(found.texts)
-    noun = score.family.rpartition("_")[2] if "_" in score.family else "text"
+    family = score.family.removesuffix("_published")
+    noun = family.rpartition("_")[2] if "_" in family else "text"
     verb = "was" if cut == 1 else "were"
     return (
         f"Text cut: {cut:,} of {every:,} {noun}{'' if every == 1 else 's'} {verb} longer than the "
@@ -143,4 +152,5 @@ def _lines(learned: Learned, material: Material) -> Iterator[list[object]]:
                 *(cell.scored, cell.total, "yes" if cell.best_micro else "", cell.mark),
                 *(cell.coverage, "; ".join(own)),
                 *(worth.rho[name] if worth.exact else None for name in DIMENSIONS),
+                published_worth().doubt if worth.exact else "",
             ]

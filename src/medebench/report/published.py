@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -11,6 +12,9 @@ OVERALL = "Overall"
 #: What the paper calls a score, and which dimension or variant that is here.
 SCORES = {"EA": "ea", "CP": "cp_published", "VQ": "vq"}
 
+#: Values of two decimals may lie this far from a mean of others of two decimals.
+ROUNDED = 0.01
+
 
 @dataclass(frozen=True)
 class PublishedTable:
@@ -18,6 +22,8 @@ class PublishedTable:
     judge: str
     cases: int
     note: str
+    #: organ -> cases of the release
+    sizes: dict[str, int]
     #: model -> organ (or "Overall") -> score -> value
     models: dict[str, dict[str, dict[str, float]]]
 
@@ -37,6 +43,22 @@ class PublishedTable:
         organs = [cells for organ, cells in self.models[model].items() if organ != OVERALL]
         values = [cells[score] for cells in organs if score in cells]
         return sum(values) / len(values) if values else None
+
+    def weighted(self, model: str, score: str) -> float:
+        """What the values it prints for each organ give for all cases."""
+        cells = self.models[model]
+        return sum(cells[organ][score] * size for organ, size in self.sizes.items()) / self.cases
+
+    def doubt(self, model: str, scores: Iterable[str]) -> str:
+        """Where the value for all cases does not follow from those of the organs, in words."""
+        found = [
+            f"the printed overall {score} ({printed:.2f}) does not follow from the organs, which "
+            f"give {self.weighted(model, score):.3f} weighted by cases; those of the other models do"
+            for score in scores
+            if (printed := self.micro(model, score)) is not None
+            and abs(printed - self.weighted(model, score)) > ROUNDED
+        ]
+        return "; ".join(found)
 
 
 @cache
@@ -73,6 +95,10 @@ class PublishedWorth:
 
     name: str
     note: str
+    #: Why these figures may flatter some metrics: to be shown wherever one of them is.
+    doubt: str
+    #: The same within a sentence.
+    doubt_brief: str
     cases: int
     people: int
     #: The same between the two people: more cannot be expected of a metric.

@@ -57,6 +57,8 @@ class Row:
     #: by (basis, metric)
     cells: dict[tuple[str, str], Cell]
     entry: Entry | None = None
+    #: What does not hold about the numbers of a published row.
+    doubt: str = ""
 
     def text(self, score: Score, value: float | None) -> str:
         """The number as printed; the paper's have two decimals and get no third."""
@@ -66,7 +68,7 @@ class Row:
     def note(self) -> str:
         """What a reader must know before comparing: how many cases, and what it was shown."""
         if self.entry is None:
-            return ""
+            return self.doubt
         return ", ".join(filter(None, [self.entry.extent, self.entry.sees, self.entry.steered]))
 
 
@@ -320,5 +322,5 @@ def _published_rows(
             for printed, name in targets.items()
             for basis in bases
         }
-        rows.append(Row(model, "published", cells))
+        rows.append(Row(model, "published", cells, doubt=table.doubt(model, targets)))
     return rows

@@ -13,6 +13,7 @@ from PIL import Image
 
 from medebench.cases.image import Picture
 from medebench.encoders.base import scaled
+from medebench.encoders.framing import middle, shorter_side
 from medebench.errors import InputError, one_line
 from medebench.metrics.base import Undefined
 from medebench.metrics.reward.network import SIDE
@@ -54,13 +55,9 @@ def prepare(picture: Picture, data_range: int = 255) -> NDArray[np.uint8]:
     short, long = sorted((height, width))
     if long > _NARROWEST * short:
         raise Undefined(f"{width} x {height} pixels are too narrow to be looked at")
-    longer = int(SIDE * long / short)
-    size = (SIDE, longer) if width <= height else (longer, SIDE)
     image = Image.fromarray(np.ascontiguousarray(pixels))
-    shown = np.asarray(image.resize(size, Image.Resampling.BICUBIC))
-    # A half goes to the even side, as in the authors' own preparation.
-    top, left = (round((side - SIDE) / 2) for side in shown.shape[:2])
-    return np.ascontiguousarray(shown[top : top + SIDE, left : left + SIDE])
+    image = shorter_side(image, SIDE, Image.Resampling.BICUBIC)
+    return np.asarray(middle(image, SIDE, SIDE))
 
 
 def finish(pixels: Tensor) -> Tensor:

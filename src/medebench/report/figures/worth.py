@@ -56,7 +56,8 @@ def caption(learned: Learned) -> str:
     )
     if any(row.kind == "near" for row in _rows(learned)):
         text += " Hollow: measured with another variant or encoder than the one in this report."
-    return f"{text} Below the gap: metrics that are not learned, and the paper’s judge."
+    text += " Below the gap: metrics that are not learned, and the paper’s judge."
+    return f"{text} {table.doubt}"
 
 
 def _rows(learned: Learned) -> list[Row]:

@@ -26,6 +26,8 @@ class Printed:
     rho: float
     #: Of this very variant, not of a near relative.
     exact: bool
+    #: What must be said beside it.
+    doubt: str
 
 
 def printed(score: Score | None, dimension: str) -> Printed | None:
@@ -35,7 +37,18 @@ def printed(score: Score | None, dimension: str) -> Printed | None:
     row, exact = _row(score)
     if not row:
         return None
-    return Printed(row, published_worth().rho[row][dimension.upper()], exact)
+    paper = published_worth()
+    return Printed(row, paper.rho[row][dimension.upper()], exact, paper.doubt)
+
+
+def shown(results: StudyResults) -> list[Printed]:
+    """All figures of the paper that stand beside those of the study."""
+    return [
+        found
+        for dimension in results.dimensions
+        for one in (dimension.worths.metrics if dimension.worths else ())
+        if (found := printed(results.scores.get(one.metric), dimension.key))
+    ]
 
 
 def between_people(results: StudyResults, dimension: str) -> float | None:

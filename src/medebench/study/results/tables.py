@@ -11,6 +11,7 @@ from typing import Any
 from medebench.analysis.interval import Interval
 from medebench.analysis.ranked import Estimate
 from medebench.report.formats import csv_text
+from medebench.report.published import published_worth
 from medebench.study.results.model import DimensionResults, StudyResults
 from medebench.study.results.published import between_people, printed
 from medebench.study.results.texts import finite, metric_label
@@ -130,6 +131,7 @@ def metric_rows(results: StudyResults) -> Iterator[Row]:
                 "published_rho": paper.rho if paper else None,
                 "published_row": paper.row if paper else "",
                 "published_exact": "" if paper is None else "yes" if paper.exact else "no",
+                "published_doubt": paper.doubt if paper else "",
                 "reason": _reasons(one.rho, one.tau, one.behind, one.gap),
             }
     for metric, reason in results.left_out.items():
@@ -178,6 +180,9 @@ def results_json(results: StudyResults) -> Row:
                 "ties": finite(one.ordering.ties),
                 "reason": one.ordering.reason,
                 "published_between_people": between_people(results, one.key),
+                "published_doubt": published_worth().doubt
+                if between_people(results, one.key) is not None
+                else None,
             }
             for one in results.dimensions
         ],

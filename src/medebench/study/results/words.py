@@ -203,8 +203,11 @@ def _agreement(dimension: DimensionResults, results: StudyResults) -> list[str]:
         text += f", Krippendorff's alpha {number(alpha.value)}"
     printed = between_people(results, dimension.key)
     if printed is not None:
-        people = published_worth().people
-        text += f"; in another study, the paper's, {people} people reached {number(printed)}"
+        paper = published_worth()
+        text += (
+            f"; in another study, the paper's, {paper.doubt_brief}, {paper.people} people reached "
+            f"{number(printed)}"
+        )
     found = [f"{text}."]
     if too_little_agreement(dimension.agreement):
         found.append(

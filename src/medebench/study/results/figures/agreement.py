@@ -38,7 +38,7 @@ def caption(results: StudyResults) -> str:
         paper = published_worth()
         text += (
             f" Dotted: ρ of the paper’s {paper.people} annotators ({paper.between_people}), "
-            "another study."
+            f"another study, {paper.doubt_brief}."
         )
     return text
 

@@ -13,7 +13,7 @@ from medebench.report.palette import GRID, INK, MUTED
 from medebench.report.published import published_worth
 from medebench.study.results.figures.grid import panels, value_at_end
 from medebench.study.results.model import DimensionResults, StudyResults
-from medebench.study.results.published import Printed, printed
+from medebench.study.results.published import Printed, printed, shown
 from medebench.study.results.texts import metric_label, number
 from medebench.study.results.verdict import metric_order, race, standing_of
 from medebench.study.results.words import pictures_of
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 def draw(results: StudyResults) -> AbstractContextManager[Figure] | None:
-    shown = [one for one in results.dimensions if _has_numbers(one.worths)]
-    return _draw(results, shown) if shown else None
+    found = [one for one in results.dimensions if _has_numbers(one.worths)]
+    return _draw(results, found) if found else None
 
 
 def caption(results: StudyResults) -> str:
@@ -37,24 +37,13 @@ def caption(results: StudyResults) -> str:
     )
     if any(one.worths and one.worths.ceiling.value is not None for one in results.dimensions):
         text += " Dashed, with its interval: one person against the mean of the others."
-    papers = [
-        found
-        for dimension in results.dimensions
-        for score in results.scores.values()
-        if (found := printed(score, dimension.key)) and _shown(score.name, dimension)
-    ]
-    if papers:
+    if papers := shown(results):
         text += f" Open diamonds: {published_worth().name}, another study"
         text += "" if all(one.exact for one in papers) else ", paler where of a near relative"
-        text += "."
+        text += f". {papers[0].doubt}"
     if any(score.stand_in for score in results.scores.values()):
         text += f" *: {STAND_IN}."
     return text
-
-
-def _shown(metric: str, dimension: DimensionResults) -> bool:
-    found = dimension.worths.metrics if dimension.worths else ()
-    return any(one.metric == metric for one in found)
 
 
 def _has_numbers(worths: Worths | None) -> bool:
@@ -62,15 +51,15 @@ def _has_numbers(worths: Worths | None) -> bool:
 
 
 @contextmanager
-def _draw(results: StudyResults, shown: list[DimensionResults]) -> Iterator[Figure]:
+def _draw(results: StudyResults, dimensions: list[DimensionResults]) -> Iterator[Figure]:
     names = metric_order(results)
     labels = []
     for name in names:
         score = results.scores.get(name)
         labels.append(metric_label(name, score) + (" *" if score and score.stand_in else ""))
-    least = min(_lowest(one, results) for one in shown)
-    with panels([one.name for one in shown], labels) as (made, axes):
-        for dimension, panel in zip(shown, axes, strict=True):
+    least = min(_lowest(one, results) for one in dimensions)
+    with panels([one.name for one in dimensions], labels) as (made, axes):
+        for dimension, panel in zip(dimensions, axes, strict=True):
             _panel(panel, dimension, names, results)
             panel.set_xlim(least, 1.03)
             panel.set_xticks([t / 4 for t in range(-4, 5) if t / 4 >= least])
