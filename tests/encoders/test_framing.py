@@ -81,7 +81,9 @@ def test_a_change_of_the_roi_is_seen_wherever_it_lies(name, height, width, place
     roi = tuple(
         slice(round(at * (side - size)), round(at * (side - size)) + size)
         for side, at, size in zip(
-            (height, width), place, (max(1, round(height * part[0])), max(1, round(width * part[1])))
+            (height, width),
+            place,
+            (max(1, round(height * part[0])), max(1, round(width * part[1]))),
         )
     )
     before = draw(seed, height, width)
