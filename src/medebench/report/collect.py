@@ -15,7 +15,7 @@ from medebench.cases import Case
 from medebench.errors import InputError
 from medebench.report.facts import DIAGNOSTIC, HEADLINES, Score, describe, leading
 from medebench.report.listening import Judges, Reading, Weights
-from medebench.runs.case_state import CaseState, Hashes, as_valid_now
+from medebench.runs.case_state import CasesNow, CaseState, as_valid_now
 from medebench.runs.ledger import STALE_CASE, CaseRow, Ledger, OutputRow, SetRow
 from medebench.runs.run import Run
 from medebench.settings import in_words
@@ -164,9 +164,9 @@ def collect(runs: Sequence[Run], headline: str = "cp") -> Material:
     check_runs(runs, headline)
     keys, judges, weights = _Keys(), Judges(), Weights()
     entries, frames = [], []
-    hashes: Hashes = {}
+    cases_now = CasesNow()
     for index, run in enumerate(sorted(runs, key=lambda run: run.info.control)):
-        run.look_again(hashes)
+        run.look_again(cases_now)
         with run.ledger() as ledger:
             rows, outputs = ledger.cases(), ledger.outputs()
             own = {row.case_id: keys.key(index, row, run.states) for row in rows.values()}
@@ -198,8 +198,8 @@ def collect(runs: Sequence[Run], headline: str = "cp") -> Material:
             if case_id in own
         }
         places = frozenset(key for key, _ in held)
-        state = outdated, frozenset(outdated_cases), unchecked
-        entries.append(Entry(run, index, places, held, *costs, sets, *state))
+        gone = frozenset(outdated_cases)
+        entries.append(Entry(run, index, places, held, *costs, sets, outdated, gone, unchecked))
     frame, grounded = _split(pl.concat(frames))
     scores = describe(frame["metric"].unique().sort().to_list(), judges.details)
     return Material(

@@ -71,7 +71,7 @@ def dollars(amount: float) -> str:
 
 def warnings_of(material: Material) -> list[str]:
     """What makes the runs less comparable than they look, or their scores less sure."""
-    found = [out_of_date(material)] if material.outdated else []
+    found = [out_of_date(material, *material.outdated)] if material.outdated else []
     prints = {entry.run.info.cases.fingerprint for entry in material.entries}
     if len(prints) > 1:
         parts: dict[str, list[str]] = {}
@@ -129,11 +129,10 @@ def warnings_of(material: Material) -> list[str]:
     return found
 
 
-def out_of_date(material: Material) -> str:
+def out_of_date(material: Material, scores: int, cases: int) -> str:
     """That scores are left out because their cases changed, in which runs, and what to do."""
-    scores, cases = material.outdated
     names = [f"runs/{entry.name}" for entry in material.entries if entry.outdated]
-    return f"{outdated_words(scores, cases, map(shlex.quote, names))}."
+    return f"{outdated_words(scores, cases, map(shlex.quote, names))}.".replace("`", "")
 
 
 def judges(material: Material) -> list[tuple[str, str, bool]]:

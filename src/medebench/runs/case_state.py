@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from medebench.cases import Case, CaseSet, open_case
+from medebench.cases import Case, CaseSet, load_cases, open_case
 from medebench.cases.caseset import CaseHash, hash_case
 from medebench.errors import ImageError
 from medebench.parallel import in_parallel
@@ -27,8 +27,28 @@ _NAMES = {
     "description": "change description",
 }
 
-#: Hashes of cases, so that runs over the same ones read their files once.
-Hashes = dict[Case, CaseHash]
+
+class CasesNow:
+    """The cases as they are now: each set and each case is read once for all runs over it."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        self._workers = workers
+        self._sets: dict[str, CaseSet] = {}
+        self._hashes: dict[Case, CaseHash] = {}
+
+    def load(self, source: str) -> CaseSet:
+        if source not in self._sets:
+            self._sets[source] = load_cases(source)
+        return self._sets[source]
+
+    def hashes(self, cases: CaseSet) -> dict[str, CaseHash]:
+        new = [case for case in cases if case not in self._hashes]
+        self._hashes.update(in_parallel(_hashed, new, self._workers) if new else ())
+        return {case.id: self._hashes[case] for case in cases}
+
+
+def _hashed(case: Case) -> tuple[Case, CaseHash]:
+    return case, hash_case(case)
 
 
 @dataclass(frozen=True)
@@ -52,18 +72,11 @@ def states_of(
     cases: CaseSet,
     rows: Mapping[str, CaseRow],
     sees: Iterable[str],
-    hashes: Hashes,
-    workers: int | None = None,
+    now: CasesNow,
 ) -> dict[str, CaseState]:
-    """By id, the state of each case that is still there; what `hashes` holds is not read again."""
-    new = [case for case in cases if case not in hashes]
-    hashes.update(in_parallel(_hashed, new, workers) if new else ())
-    seen = ALWAYS_SEEN | set(sees)
-    return {case.id: _state(case, hashes[case], rows[case.id], seen) for case in cases}
-
-
-def _hashed(case: Case) -> tuple[Case, CaseHash]:
-    return case, hash_case(case)
+    """By id, the state of each case of a run that is still there."""
+    seen, hashes = ALWAYS_SEEN | set(sees), now.hashes(cases)
+    return {case.id: _state(case, hashes[case.id], rows[case.id], seen) for case in cases}
 
 
 def _state(case: Case, now: CaseHash, row: CaseRow, seen: frozenset[str]) -> CaseState:
@@ -112,12 +125,14 @@ def outdated_words(scores: int, cases: int, runs: Iterable[str]) -> str:
     """
     >>> outdated_words(6, 1, ["runs/blur"])
     '6 scores of 1 case are out of date and left out: files or texts of the case changed after \
-they were computed; run `medebench score runs/blur` with the metrics and the judge of before'
+they were computed; run `medebench score runs/blur` with the metrics and the judge of before, and \
+`ground` where it was used'
     """
     one = cases == 1
     return (
         f"{scores:,} score{'' if scores == 1 else 's'} of {cases:,} case{'' if one else 's'} "
         f"{'is' if scores == 1 else 'are'} out of date and left out: files or texts of the "
         f"case{'' if one else 's'} changed after they were computed; run `medebench score "
-        f"{' '.join(runs)}` with the metrics and the judge of before"
+        f"{' '.join(runs)}` with the metrics and the judge of before, and `ground` where it was "
+        "used"
     )

@@ -144,7 +144,9 @@ class Ledger:
             try:
                 yield
             except BaseException:
-                self._db.execute("ROLLBACK")
+                # A full disk has rolled it back already.
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
                 raise
             self._db.execute("COMMIT")
 
@@ -235,9 +237,8 @@ class Ledger:
 
     def unchecked(self) -> int:
         """Rows from before rows had checksums: nobody can tell whether they are whole."""
-        return sum(
-            row[-2] == file.UNCHECKED_VERSION for name in file.TABLES for row in self._raw(name)
-        )
+        with file.clear_errors(self.path):
+            return sum(file.count(self._db, name, file.UNCHECKED_VERSION) for name in file.TABLES)
 
     def damage(self) -> dict[str, list[file.Row]]:
         """By table, the rows that are not as they were written."""
@@ -316,7 +317,7 @@ def _score(r: file.Row) -> ScoreRow:
 
 def _set(r: file.Row) -> SetRow:
     ends = None if r[6] is None else (r[6], r[7])
-    return SetRow(*r[:6], ends, r[8], r[9], _load(r[10]), r[11])
+    return SetRow(r[0], r[1], r[2], r[3], r[4], r[5], ends, r[8], r[9], _load(r[10]), r[11])
 
 
 def in_words(count: Mapping[str, int]) -> str:

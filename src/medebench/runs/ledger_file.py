@@ -200,6 +200,12 @@ def read(db: sqlite3.Connection, table: str) -> Iterator[Row]:
     yield from db.execute(f"SELECT {names} FROM {table} ORDER BY {', '.join(_KEYS[table])}")
 
 
+def count(db: sqlite3.Connection, table: str, written: int) -> int:
+    """How many rows of a table were first written in this version of the ledger."""
+    wish = f"SELECT COUNT(*) FROM {table} WHERE written = ?"
+    return int(db.execute(wish, (written,)).fetchone()[0])
+
+
 def insert(db: sqlite3.Connection, table: str, row: Row, *, written: int = SCHEMA_VERSION) -> None:
     """Add or replace a row, given without `written` and `checksum`."""
     kinds = TABLES[table].values()
@@ -221,10 +227,11 @@ def is_whole(table: str, row: Row, version: int) -> bool:
 
 
 def _is_possible(table: str, row: Row) -> bool:
-    named = dict(zip(TABLES[table], row, strict=False))
+    named: dict[str, Any] = dict(zip(TABLES[table], row, strict=False))
     if table in _EITHER and (named[_EITHER[table]] is None) == (named["reason"] is None):
         return False
-    for value, (name, kind) in zip(row, TABLES[table].items(), strict=False):
+    for name, kind in TABLES[table].items():
+        value = named[name]
         if value is None:
             if "NOT NULL" in kind:
                 return False
@@ -234,8 +241,8 @@ def _is_possible(table: str, row: Row) -> bool:
         try:
             if isinstance(value, str):
                 value.encode()
-            if name == "detail" and not isinstance(json.loads(value), dict):
-                return False
+                if name == "detail" and not isinstance(json.loads(value), dict):
+                    return False
         except ValueError:
             return False
     return True

@@ -14,10 +14,9 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from medebench.cases.caseset import CaseSet
-from medebench.cases.load import load_cases
 from medebench.errors import BusyError, InputError
 from medebench.files import TEMPORARY, sweep, write_json
-from medebench.runs.case_state import CaseState, Hashes, as_valid_now, states_of
+from medebench.runs.case_state import CasesNow, CaseState, as_valid_now, states_of
 from medebench.runs.ledger import STALE_CASE, STALE_SET, CaseRow, Ledger, ScoreRow, SetRow
 from medebench.runs.recovery import Recovery, recover
 
@@ -149,8 +148,11 @@ class Run:
     @cached_property
     def cases(self) -> CaseSet:
         """The cases the run is about, read again from where they were."""
+        return self._cases(CasesNow())
+
+    def _cases(self, now: CasesNow) -> CaseSet:
         try:
-            found = load_cases(self.info.cases.source)
+            found = now.load(self.info.cases.source)
         except InputError as error:
             raise InputError(f"{self.path}: its cases cannot be read: {error}") from None
         with self.ledger() as ledger:
@@ -160,17 +162,18 @@ class Run:
     @cached_property
     def states(self) -> dict[str, CaseState]:
         """By case id, what has become of the case since; not of those that left their set."""
-        return self._states({})
+        return self._states(CasesNow())
 
-    def look_again(self, hashes: Hashes | None = None, workers: int | None = None) -> None:
-        """Read the cases anew; `hashes` saves reading what another run has looked at just now."""
-        self.__dict__.pop("cases", None)
-        self.__dict__["states"] = self._states({} if hashes is None else hashes, workers)
+    def look_again(self, now: CasesNow | None = None) -> None:
+        """Read the cases anew, or take them from `now`, where several runs are about the same."""
+        now = now or CasesNow()
+        self.__dict__["cases"] = self._cases(now)
+        self.__dict__["states"] = self._states(now)
 
-    def _states(self, hashes: Hashes, workers: int | None = None) -> dict[str, CaseState]:
+    def _states(self, now: CasesNow) -> dict[str, CaseState]:
         with self.ledger() as ledger:
             rows = ledger.cases()
-        return states_of(self.cases, rows, self.info.sees, hashes, workers)
+        return states_of(self.cases, rows, self.info.sees, now)
 
     @property
     def digests(self) -> dict[str, str]:

@@ -10,7 +10,7 @@ from medebench.cases import Case, OpenCase, open_case
 from medebench.cases.image import Picture, read_file, read_picture
 from medebench.errors import ImageError, InputError
 from medebench.files import sha256
-from medebench.runs.case_state import CaseState, Hashes
+from medebench.runs.case_state import CasesNow, CaseState
 from medebench.runs.ledger import Ledger, OutputRow, ScoreRow
 from medebench.runs.run import Run
 
@@ -81,9 +81,9 @@ def take_stock(runs: Sequence[Run], ledgers: Sequence[Ledger], workers: int | No
 
     The outputs are still those of the case, and are scored again.
     """
-    hashes: Hashes = {}
+    now = CasesNow(workers)
     for run, ledger in zip(runs, ledgers, strict=True):
-        run.look_again(hashes, workers)
+        run.look_again(now)
         known = ledger.cases()
         new = [state.row for case_id, state in run.states.items() if state.row != known[case_id]]
         ledger.write(*new)
