@@ -147,7 +147,7 @@ def test_a_case_that_changed_after_the_edit_is_a_reason(run, small_set):
     mb.score(run, ["cp"])
     rows = run.frame().filter(pl.col("case") == "1")
     assert rows["reason"].unique().to_list() == [
-        "the case has changed since the edit; edit it again"
+        "the case has changed since the edit (previous image); edit it again"
     ]
     assert run.frame().filter(pl.col("case") == "2")["value"].null_count() == 0
 

@@ -60,9 +60,14 @@ class CaseSet:
         return {case.id: case for case in self.cases}
 
     @cached_property
+    def hashes(self) -> dict[str, CaseHash]:
+        """By case id, what tells the case from one with other texts or files."""
+        return {case.id: hash_case(case) for case in self.cases}
+
+    @cached_property
     def digests(self) -> dict[str, str]:
         """By case id, a hash of all that an editor or a metric can see: texts and file bytes."""
-        return {case.id: case_digest(case) for case in self.cases}
+        return {case_id: one.digest for case_id, one in self.hashes.items()}
 
     @cached_property
     def fingerprint(self) -> str:
@@ -90,15 +95,40 @@ class CaseSet:
         return CaseSet(self.name, self.root, cases[:limit], self.source, self.problems)
 
 
+@dataclass(frozen=True)
+class CaseHash:
+    """What tells a case from one with other texts or files."""
+
+    #: SHA-256 over the texts and the bytes of every file.
+    digest: str
+    #: By field, a hash of it alone: tells what is different.
+    parts: dict[str, str]
+
+    def differs(self, other: CaseHash) -> set[str]:
+        """The fields of `Case` that are not the same."""
+        names = self.parts.keys() | other.parts.keys()
+        return {name for name in names if self.parts.get(name) != other.parts.get(name)}
+
+
+def hash_case(case: Case) -> CaseHash:
+    facts = {"id": case.id, "organ": case.organ, "task": case.task, "bits": case.bits}
+    told = facts | case.texts()
+    digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode())
+    parts = {name: _short(json.dumps(value).encode()) for name, value in told.items()}
+    for role, path in sorted(case.files().items()):
+        try:
+            content = hashlib.sha256(path.read_bytes()).digest()
+        except OSError as error:
+            content = f"unreadable: {error.strerror}".encode()
+        digest.update(role.encode() + content)
+        parts[role] = _short(content)
+    return CaseHash(digest.hexdigest(), parts)
+
+
 def case_digest(case: Case) -> str:
     """SHA-256 over the texts and the bytes of every file of the case."""
-    facts = {"id": case.id, "organ": case.organ, "task": case.task, "bits": case.bits}
-    digest = hashlib.sha256(json.dumps(facts | case.texts(), sort_keys=True).encode())
-    for role, path in sorted(case.files().items()):
-        digest.update(role.encode())
-        try:
-            with path.open("rb") as stream:
-                digest.update(hashlib.sha256(stream.read()).digest())
-        except OSError as error:
-            digest.update(f"unreadable: {error.strerror}".encode())
-    return digest.hexdigest()
+    return hash_case(case).digest
+
+
+def _short(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from medebench.cli.common import Json, guarded, print_json, say
+from medebench.cli.outcome import finish_outdated, outdated_facts
 
 
 class Format(str, Enum):
@@ -29,10 +30,16 @@ def export(
     Example: medebench export runs/* --format parquet --out scores.parquet
     """
     from medebench.runs import open_run
-    from medebench.runs.exporting import export_runs
+    from medebench.runs.exporting import export_runs, outdated_in
 
-    rows = export_runs([open_run(path) for path in runs], out.expanduser().absolute(), form.value)
+    opened = [open_run(path) for path in runs]
+    rows = export_runs(opened, out.expanduser().absolute(), form.value)
+    outdated = outdated_in(opened)
     if as_json:
-        print_json({"out": str(out), "rows": rows})
+        print_json({"out": str(out), "rows": rows, "out_of_date": outdated_facts(outdated)})
     else:
         say(f"{rows} rows in {out}")
+    for run in opened:
+        if not run.states:
+            say(f"{run.path}: its cases are not at hand, so nobody can tell whether they changed")
+    finish_outdated(outdated, runs)

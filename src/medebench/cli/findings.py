@@ -36,15 +36,10 @@ def finish_ground(runs: Sequence[Run], as_json: bool) -> None:
 def _summary(run: Run) -> dict[str, Any]:
     from medebench.grounding import FAILURE_TYPES
     from medebench.runs.diagnosing import FINDING
+    from medebench.runs.ledger import STALE, STALE_CASE
 
-    with run.ledger() as ledger:
-        made = {key: row.sha256 for key, row in ledger.outputs().items()}
-        # A score of a picture that is no longer the output is no score of the output.
-        rows = [
-            row
-            for row in ledger.scores()
-            if row.output is None or row.output == made.get((row.case_id, row.k))
-        ]
+    # A score of a picture that is no longer the output is no score of the output.
+    rows = [row for row in run.scores() if row.reason not in (STALE, STALE_CASE)]
     found = [row for row in rows if row.metric == FINDING]
     types = Counter(str(row.detail["type"]) for row in found if row.value is not None)
     reasons = Counter(row.reason for row in found if row.reason is not None)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -46,6 +48,7 @@ def finish_edit(run: Run, failures: Failures, as_json: bool) -> None:
         covered = f", {run.info.cases.count} of {run.info.cases.of} cases"
         say(f"{run.name}: {made} outputs{covered}, {failed} failed, in {run.path}")
         say_reasons(reasons)
+        _say_ledger(run)
         if failed:
             say("  --retry-failed tries these again")
         if cost:
@@ -61,19 +64,20 @@ def finish_score(runs: Sequence[Run], failures: Failures, as_json: bool) -> None
 
     facts, broken = [], 0
     for run in runs:
-        with run.ledger() as ledger:
-            rows = [(row.value, row.reason, row.output) for row in ledger.scores()]
-            sets = ledger.current_sets()
+        rows = [(row.value, row.reason, row.output) for row in run.scores()]
+        sets = run.set_scores()
         reasons = _count(reason for _, reason, _ in rows)
         broken += sum(is_broken(reason) for _, reason, _ in rows)
         broken += sum(int(row.detail.get("missing", 0)) for row in sets if row.part == WHOLE)
         scored = sum(value is not None for value, _, _ in rows)
         facts.append(run_facts(run) | {"scored": scored, "of": len(rows), "reasons": reasons})
+        facts[-1] |= ledger_facts(run)
         if sets:
             facts[-1]["sets"] = [asdict(row) for row in sets]
         if not as_json:
             say(f"{run.name}: {scored} of {len(rows)} scores, in {run.path}")
             say_reasons(reasons)
+            _say_ledger(run)
             for row in sets:
                 if row.part == WHOLE:
                     say(f"  {_in_words(row)}")
@@ -82,6 +86,36 @@ def finish_score(runs: Sequence[Run], failures: Failures, as_json: bool) -> None
     finish(failures, "call", " of a judge or a metric")
     if broken:
         raise typer.Exit(1)
+
+
+def ledger_facts(run: Run) -> dict[str, Any]:
+    """Rows that were found damaged, and those that were written before rows had checksums."""
+    with run.ledger() as ledger:
+        unchecked = ledger.unchecked()
+    return {"damaged": run.recovery.damaged if run.recovery else {}, "unchecked": unchecked}
+
+
+def _say_ledger(run: Run) -> None:
+    if run.recovery:
+        say(f"  {run.recovery}")
+    if unchecked := ledger_facts(run)["unchecked"]:
+        say(
+            f"  {unchecked:,} rows are of an earlier medebench, which wrote no checksums: unchecked"
+        )
+
+
+def outdated_facts(outdated: tuple[int, int] | None) -> dict[str, int]:
+    scores, cases = outdated or (0, 0)
+    return {"scores": scores, "cases": cases}
+
+
+def finish_outdated(outdated: tuple[int, int] | None, runs: Sequence[Path]) -> None:
+    """Say that scores are left out because their cases changed, and exit 1, if that is so."""
+    from medebench.runs.case_state import outdated_words
+
+    if outdated is not None:
+        names = (shlex.quote(str(path)) for path in runs)
+        raise fail(outdated_words(*outdated, names), 1)
 
 
 def _in_words(row: SetRow) -> str:

@@ -15,6 +15,7 @@ from medebench.cli.common import (
     say,
     table_width,
 )
+from medebench.cli.outcome import finish_outdated, outdated_facts
 from medebench.cli.study_serve import Database
 
 if TYPE_CHECKING:
@@ -67,13 +68,15 @@ def report(
             progress=progress,
         )
     if as_json:
-        print_json({"page": str(made.index), "table": made.table.to_json()})
+        facts = {"page": str(made.index), "table": made.table.to_json()}
+        print_json(facts | {"out_of_date": outdated_facts(made.outdated)})
     else:
         if made.table.columns:
             print_table(made.table.rich(table_width()))
         if made.learned:
             say("the learned metrics are in a section of the page")
         say(f"page: {made.index}")
+    finish_outdated(made.outdated, runs)
 
 
 def _people(study: Path, runs: list[Run], database: str | None) -> Section:

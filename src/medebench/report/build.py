@@ -48,6 +48,8 @@ class Report:
     table: HeadlineTable
     #: Whether there is a section of learned metrics.
     learned: bool = False
+    #: How many scores are left out because their cases changed, and of how many cases.
+    outdated: tuple[int, int] | None = None
 
 
 def build_report(
@@ -111,7 +113,7 @@ def build_report(
     html = render_page(material, statistics, table, parts, title, scripts, styles, views, published)
     folder.write("index.html", html)
     folder.close(views.facts)
-    return Report(folder.path / "index.html", table, learned is not None)
+    return Report(folder.path / "index.html", table, learned is not None, material.outdated)
 
 
 def _ground(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -15,7 +15,8 @@ from medebench.cases import Case
 from medebench.errors import InputError
 from medebench.report.facts import DIAGNOSTIC, HEADLINES, Score, describe, leading
 from medebench.report.listening import Judges, Reading, Weights
-from medebench.runs.ledger import CaseRow, Ledger, OutputRow, SetRow
+from medebench.runs.case_state import CasesNow, CaseState, as_valid_now
+from medebench.runs.ledger import STALE_CASE, CaseRow, Ledger, OutputRow, SetRow
 from medebench.runs.run import Run
 from medebench.settings import in_words
 
@@ -39,6 +40,11 @@ class Entry:
     editing_cost: float = 0.0
     #: Scores of the outputs as a set; one of other outputs than those of now is a reason.
     sets: tuple[SetRow, ...] = ()
+    #: Scores that are left out because the case changed after them, and the cases' ids.
+    outdated: int = 0
+    outdated_cases: frozenset[str] = frozenset()
+    #: Rows of the ledger from before rows had checksums.
+    unchecked: int = 0
 
     @property
     def name(self) -> str:
@@ -107,6 +113,13 @@ class Material:
     def controls(self) -> list[Entry]:
         return [entry for entry in self.entries if entry.control]
 
+    @property
+    def outdated(self) -> tuple[int, int] | None:
+        """How many scores are left out because their cases changed, and of how many cases."""
+        cases = {case for entry in self.entries for case in entry.outdated_cases}
+        scores = sum(entry.outdated for entry in self.entries)
+        return (scores, len(cases)) if scores else None
+
     @cached_property
     def shared(self) -> frozenset[str]:
         """The cases that every run has."""
@@ -151,16 +164,20 @@ def collect(runs: Sequence[Run], headline: str = "cp") -> Material:
     check_runs(runs, headline)
     keys, judges, weights = _Keys(), Judges(), Weights()
     entries, frames = [], []
+    cases_now = CasesNow()
     for index, run in enumerate(sorted(runs, key=lambda run: run.info.control)):
+        run.look_again(cases_now)
         with run.ledger() as ledger:
             rows, outputs = ledger.cases(), ledger.outputs()
-            own = {row.case_id: keys.key(index, row.case_id, row.digest) for row in rows.values()}
+            own = {row.case_id: keys.key(index, row, run.states) for row in rows.values()}
             _listen(run, ledger, own, outputs, judges, weights)
             costs = ledger.cost(), ledger.editing_cost()
-            sets = tuple(_clean(run, row) for row in ledger.current_sets())
+            unchecked = ledger.unchecked()
+        sets = tuple(_clean(run, row) for row in run.set_scores())
         for one in sets:
             weights.hear_set(run.name, one)
-        frame = run.frame()
+        frame = run.table()
+        outdated, outdated_cases = run.outdated(frame)
         if frame.is_empty() and not sets:
             raise InputError(f"{run.path}: has no scores yet; run `medebench score {run.path}`")
         frame = pl.concat([frame, _unscored(frame, rows, outputs)])
@@ -180,7 +197,9 @@ def collect(runs: Sequence[Run], headline: str = "cp") -> Material:
             for (case_id, k), row in outputs.items()
             if case_id in own
         }
-        entries.append(Entry(run, index, frozenset(key for key, _ in held), held, *costs, sets))
+        places = frozenset(key for key, _ in held)
+        gone = frozenset(outdated_cases)
+        entries.append(Entry(run, index, places, held, *costs, sets, outdated, gone, unchecked))
     frame, grounded = _split(pl.concat(frames))
     scores = describe(frame["metric"].unique().sort().to_list(), judges.details)
     return Material(
@@ -205,10 +224,16 @@ def _listen(
     judges: Judges,
     weights: Weights,
 ) -> None:
+    now = run.digests
     for row in ledger.scores():
+        digest = now.get(row.case_id, row.seen)
+        valid = as_valid_now(row, outputs.get((row.case_id, row.k)), digest)
+        if valid.reason == STALE_CASE:
+            # It still tells who judged, but nothing of what was said counts.
+            detail = {name: one for name, one in row.detail.items() if name != "values"}
+            row = replace(row, value=None, reason=valid.reason, detail=detail)
         judges.hear(run.name, run.info.control, row)
-        output = outputs.get((row.case_id, row.k))
-        if row.case_id in keys and output is not None and output.sha256 == row.output:
+        if row.case_id in keys and valid.value is not None:
             weights.hear(run.name, keys[row.case_id], row)
 
 
@@ -268,13 +293,17 @@ class _Keys:
         self.clashes: list[str] = []
         self._known: dict[tuple[str, str], str] = {}
 
-    def key(self, entry: int, case_id: str, digest: str) -> str:
+    def key(self, entry: int, row: CaseRow, states: Mapping[str, CaseState]) -> str:
+        """That of the case as it is now, unless its outputs were made from an earlier one."""
+        case_id, state = row.case_id, states.get(row.case_id)
+        digest = row.digest if state is None or state.reason else state.digest
         if found := self._known.get((case_id, digest)):
             return found
         key = case_id
         if key in self.places:
             key = f"{case_id} (other content, {digest[:6]})"
             self.clashes.append(case_id)
-        self.places[key] = (entry, case_id, digest)
+        # Pictures are drawn as they are now.
+        self.places[key] = (entry, case_id, state.digest if state else digest)
         self._known[case_id, digest] = key
         return key

@@ -41,26 +41,25 @@ def detail_scripts(material: Material, keys: Sequence[str]) -> dict[int, str]:
     chunks: dict[int, dict[str, list[list[Any]]]] = {}
     for entry in material.entries:
         own = {key_id(material, key): key for key in entry.cases}
-        with entry.run.ledger() as ledger:
-            for row in ledger.scores():
-                key = own.get(row.case_id)
-                if key is None or not row.detail or family_of(row.metric):
+        for row in entry.run.scores():
+            key = own.get(row.case_id)
+            if key is None or not row.detail or family_of(row.metric):
+                continue
+            if row.metric in DIAGNOSTIC and not _is_shown(entry, key, row):
+                continue
+            chunk = chunks.setdefault(numbers[key] // CHUNK, {})
+            for field, value in row.detail.items():
+                if row.metric in DIAGNOSTIC and (row.metric, field) not in _GROUNDED:
                     continue
-                if row.metric in DIAGNOSTIC and not _is_shown(entry, key, row):
+                if field in _HIDDEN or value in (None, "", [], {}):
                     continue
-                chunk = chunks.setdefault(numbers[key] // CHUNK, {})
-                for field, value in row.detail.items():
-                    if row.metric in DIAGNOSTIC and (row.metric, field) not in _GROUNDED:
-                        continue
-                    if field in _HIDDEN or value in (None, "", [], {}):
-                        continue
-                    what = shown(value) if field == "differences" else as_text(value)
-                    what = hide(entry.run, what)
-                    metric = judge_of(row.metric) if field == "differences" else row.metric
-                    line = [entry.index, row.k, metric, _NAMES.get(field, field), what]
-                    lines = chunk.setdefault(key, [])
-                    if line not in lines:
-                        lines.append(line)
+                what = shown(value) if field == "differences" else as_text(value)
+                what = hide(entry.run, what)
+                metric = judge_of(row.metric) if field == "differences" else row.metric
+                line = [entry.index, row.k, metric, _NAMES.get(field, field), what]
+                lines = chunk.setdefault(key, [])
+                if line not in lines:
+                    lines.append(line)
     return {
         number: script(f"MEDEBENCH_DETAILS_{number}", chunk)
         for number, chunk in sorted(chunks.items())

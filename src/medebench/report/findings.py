@@ -11,11 +11,15 @@ from medebench.grounding.margin import margin
 from medebench.report.collect import NO_ORGAN, Entry, Material, without_folders
 from medebench.report.facts import judge_of
 from medebench.runs.diagnosing import FINDING
-from medebench.runs.ledger import ScoreRow
+from medebench.runs.ledger import STALE, STALE_CASE, ScoreRow
 
 #: Examples shown of each type.
 EXAMPLES = 4
 _EVIDENCE = {one.name for one in fields(Evidence)}
+_AGAIN = {
+    STALE: "the output changed after it was grounded; ground again",
+    STALE_CASE: "the case changed after it was grounded; ground again",
+}
 
 
 @dataclass(frozen=True)
@@ -58,18 +62,18 @@ def read_findings(material: Material) -> list[Found]:
     for entry in material.entries:
         own = {material.places[key][1]: key for key in entry.cases}
         with entry.run.ledger() as ledger:
-            cases, rows, concepts = ledger.cases(), [], {}
-            for row in ledger.scores():
-                if row.metric == FINDING:
-                    rows.append(row)
-                elif row.metric == "attention_iou":
-                    concepts[row.case_id, row.k] = str(row.detail.get("concept") or "")
+            cases = ledger.cases()
+        rows, concepts = [], {}
+        for row in entry.run.scores():
+            if row.metric == FINDING:
+                rows.append(row)
+            elif row.metric == "attention_iou":
+                concepts[row.case_id, row.k] = str(row.detail.get("concept") or "")
         for row in rows:
             key = own.get(row.case_id)
             if key is None or (key, row.k) not in entry.outputs:
                 continue
-            fresh = row.output == entry.outputs[key, row.k].sha256
-            known = _read(row, fresh)
+            known = _read(row)
             case = cases[row.case_id]
             found.append(
                 Found(
@@ -88,12 +92,12 @@ def read_findings(material: Material) -> list[Found]:
     return found
 
 
-def _read(row: ScoreRow, fresh: bool) -> dict[str, Any]:
-    detail = row.detail if fresh else {}
+def _read(row: ScoreRow) -> dict[str, Any]:
+    detail = row.detail
     evidence = {k: v for k, v in detail.get("evidence", {}).items() if k in _EVIDENCE}
     kind = detail.get("type")
     known = row.value is not None and kind in FAILURE_TYPES
-    reason = row.reason or "the output changed after it was grounded; ground again"
+    reason = _AGAIN.get(row.reason or "", row.reason)
     return {
         "type": kind if known else None,
         "why": str(detail.get("why", "")) if known else reason,

@@ -14,6 +14,7 @@ from medebench.report.formats import some
 from medebench.report.sets import brief, set_scores
 from medebench.report.tables import HeadlineTable
 from medebench.report.tuning import not_blind
+from medebench.runs.case_state import outdated_words
 from medebench.settings import in_words
 
 
@@ -69,8 +70,8 @@ def dollars(amount: float) -> str:
 
 
 def warnings_of(material: Material) -> list[str]:
-    """What makes the runs less comparable than they look."""
-    found = []
+    """What makes the runs less comparable than they look, or their scores less sure."""
+    found = [out_of_date(material, *material.outdated)] if material.outdated else []
     prints = {entry.run.info.cases.fingerprint for entry in material.entries}
     if len(prints) > 1:
         parts: dict[str, list[str]] = {}
@@ -104,6 +105,13 @@ def warnings_of(material: Material) -> list[str]:
         found.append(
             f"{len(gone)} cases are no longer in their set and are shown without pictures."
         )
+    old = {entry.name: entry.unchecked for entry in material.entries if entry.unchecked}
+    if old:
+        rows = ", ".join(f"{name} {count:,}" for name, count in old.items())
+        found.append(
+            "Rows that an earlier medebench wrote without checksums, so that damage to them would "
+            f"not show: {rows}."
+        )
     failed = {
         entry.name: sum(row.sha256 is None for row in entry.outputs.values())
         for entry in material.entries
@@ -119,6 +127,12 @@ def warnings_of(material: Material) -> list[str]:
     if unfinished:
         found.append(f"Runs that are not finished: {', '.join(unfinished)}.")
     return found
+
+
+def out_of_date(material: Material, scores: int, cases: int) -> str:
+    """That scores are left out because their cases changed, in which runs, and what to do."""
+    names = [f"runs/{entry.name}" for entry in material.entries if entry.outdated]
+    return f"{outdated_words(scores, cases, map(shlex.quote, names))}.".replace("`", "")
 
 
 def judges(material: Material) -> list[tuple[str, str, bool]]:

@@ -61,7 +61,7 @@ def adopt(
             source = open_case(case).source
         except ImageError:
             source = f"unreadable-{case_id}"
-        return CaseRow(case_id, case.organ, case.task, covered.digests[case_id], source), rows
+        return CaseRow.of(case, covered.hashes[case_id], source), rows
 
     with run.locked() as ledger:
         known = ledger.outputs()

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medebench.cases import Case, OpenCase, open_case
-from medebench.cases.caseset import case_digest
 from medebench.errors import InputError, one_line
 from medebench.files import sha256
 from medebench.grounding import chance, energy_inside, hot_region, iou, pointing_hit
 from medebench.grounding.maps import read_map
 from medebench.metrics import Undefined
+from medebench.runs.case_state import CaseState
 from medebench.runs.ledger import Ledger, OutputRow, ScoreRow
 from medebench.runs.run import Run
 
@@ -27,7 +27,8 @@ SCORES = (*ATTENTION, *(f"{name}_chance" for name in ATTENTION))
 #: What is copied from the output into the detail of its scores.
 _TOLD = ("concept", "source", "token", "layers", "steps")
 
-Known = dict[tuple[str, int], tuple[str | None, str | None]]
+#: By output: the picture, the case and the map that its scores were computed from.
+Known = dict[tuple[str, int], tuple[str | None, str | None, str | None]]
 Heat = NDArray[np.float32]
 Result = TypeVar("Result")
 
@@ -39,6 +40,8 @@ class _Look:
     run: int
     row: OutputRow
     path: Path
+    #: The case as it is now.
+    state: CaseState
     #: The map's hash; None where there is no map.
     variant: str | None
 
@@ -46,7 +49,6 @@ class _Look:
 @dataclass(frozen=True)
 class Looks:
     case: Case
-    digest: str
     looks: tuple[_Look, ...]
 
 
@@ -54,46 +56,44 @@ def plan_looks(
     runs: Sequence[Run], ledgers: Sequence[Ledger], retry_failed: bool = False
 ) -> list[Looks]:
     """Outputs with attention that was not measured yet, by case; none of editors without any."""
-    groups: dict[tuple[str, str], Looks] = {}
+    groups: dict[Case, Looks] = {}
     for index, (run, ledger) in enumerate(zip(runs, ledgers, strict=True)):
         outputs = ledger.outputs()
         if not any("attention" in row.detail for row in outputs.values()):
             continue
-        digests, cases, known = ledger.cases(), run.cases, _known(ledger, retry_failed)
+        cases, known = run.cases, _known(ledger, retry_failed)
         for (case_id, k), row in outputs.items():
             path = run.attention_path(case_id, k)
             there = path.is_file() and "attention" in row.detail and row.sha256 is not None
             variant = sha256(path.read_bytes())[:16] if there else None
-            if known.get((case_id, k), ()) == (row.sha256, variant):
+            case, state = cases[case_id], run.states[case_id]
+            if known.get((case_id, k), ()) == (row.sha256, state.digest, variant):
                 continue
-            digest = digests[case_id].digest
-            group = groups.get((case_id, digest)) or Looks(cases[case_id], digest, ())
-            look = _Look(index, row, path, variant)
-            groups[case_id, digest] = Looks(group.case, digest, (*group.looks, look))
+            before = groups[case].looks if case in groups else ()
+            groups[case] = Looks(case, (*before, _Look(index, row, path, state, variant)))
     return list(groups.values())
 
 
 def _known(ledger: Ledger, retry_failed: bool) -> Known:
-    """By output, the picture and the map that the last of its scores belongs to."""
+    """By output, what the last of its scores belongs to."""
     return {
-        (case_id, k): (sha, variant)
-        for case_id, k, name, sha, reason, variant in ledger.scored()
-        if name == SCORES[-1] and not (retry_failed and reason is not None)
+        (row.case_id, row.k): (row.output, row.seen, row.detail.get("variant"))
+        for row in ledger.scores()
+        if row.metric == SCORES[-1] and not (retry_failed and row.reason is not None)
     }
 
 
 def attend(work: Looks) -> list[tuple[int, OutputRow | ScoreRow]]:
     """The attention scores of all given outputs of a case."""
     case = open_case(work.case)
-    changed = case_digest(work.case) != work.digest
     return [
         (look.run, row)
         for look in work.looks
-        for row in _rows(look, _reason(look, changed) or _read(look, case), case)
+        for row in _rows(look, _reason(look) or _read(look, case), case)
     ]
 
 
-def _reason(look: _Look, changed: bool) -> str | None:
+def _reason(look: _Look) -> str | None:
     """Why there is nothing to measure, if so."""
     row = look.row
     if row.sha256 is None:
@@ -105,9 +105,7 @@ def _reason(look: _Look, changed: bool) -> str | None:
         return f"no attention: {one_line(str(told['reason']))}"
     if look.variant is None:
         return "the attention map is missing; edit the case again"
-    if changed:
-        return "the case has changed since the edit; edit it again"
-    return None
+    return look.state.reason
 
 
 def _read(look: _Look, case: OpenCase) -> str | Heat:
@@ -128,7 +126,8 @@ def _rows(look: _Look, heat: str | Heat, case: OpenCase) -> list[ScoreRow]:
 
     def made(name: str, found: float | str, more: dict[str, Any]) -> ScoreRow:
         value, reason = (None, found) if isinstance(found, str) else (found, None)
-        return ScoreRow(row.case_id, row.k, name, row.sha256, value, reason, detail | more)
+        seen, told = look.state.digest, detail | more
+        return ScoreRow(row.case_id, row.k, name, row.sha256, value, reason, told, seen=seen)
 
     if isinstance(heat, str):
         return [made(name, heat, {}) for name in SCORES]

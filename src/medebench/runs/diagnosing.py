@@ -27,18 +27,24 @@ def diagnose_run(ledger: Ledger, thresholds: Thresholds) -> None:
     for row in ledger.scores():
         if (row.case_id, row.k) in rows:
             rows[row.case_id, row.k][row.metric] = row
-    found = (_finding(outputs[key], rows[key], thresholds) for key in outputs)
+    digests = {case_id: row.digest for case_id, row in ledger.cases().items()}
+    found = (_finding(outputs[key], digests[key[0]], rows[key], thresholds) for key in outputs)
     new = [row for row in found if not _same(row, rows[row.case_id, row.k].get(FINDING))]
     if new:
         ledger.write(*new)
 
 
-def _finding(output: OutputRow, rows: Scores, thresholds: Thresholds) -> ScoreRow:
+def _finding(output: OutputRow, digest: str, rows: Scores, thresholds: Thresholds) -> ScoreRow:
     where = output.case_id, output.k
     compared = rows.get(_ALWAYS)
     if compared is not None and compared.value is None:
-        return ScoreRow(*where, FINDING, compared.output, None, compared.reason)
-    own = {name: row for name, row in rows.items() if row.output == output.sha256}
+        reason, seen = compared.reason, compared.seen
+        return ScoreRow(*where, FINDING, compared.output, None, reason, seen=seen)
+    own = {
+        name: row
+        for name, row in rows.items()
+        if row.output == output.sha256 and row.seen == digest
+    }
     judge = best_judge(own.values())
     evidence = Evidence.of({name: row.value for name, row in own.items()}, judge)
     if judge is not None:
@@ -50,10 +56,10 @@ def _finding(output: OutputRow, rows: Scores, thresholds: Thresholds) -> ScoreRo
     try:
         finding = diagnose(evidence, thresholds)
     except Undefined as error:
-        return ScoreRow(*where, FINDING, output.sha256, None, str(error), detail)
+        return ScoreRow(*where, FINDING, output.sha256, None, str(error), detail, seen=digest)
     detail |= {"type": finding.type, "why": finding.why}
     value = 1.0 if finding.type == "success" else 0.0
-    return ScoreRow(*where, FINDING, output.sha256, value, None, detail)
+    return ScoreRow(*where, FINDING, output.sha256, value, None, detail, seen=digest)
 
 
 def best_judge(rows: Iterable[ScoreRow]) -> str | None:

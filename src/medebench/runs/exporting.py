@@ -46,6 +46,13 @@ def export_runs(runs: Sequence[Run], out: Path, form: str) -> int:
     return table.height
 
 
+def outdated_in(runs: Sequence[Run]) -> tuple[int, int] | None:
+    """How many scores are left out because their cases changed, and of how many cases."""
+    found = [run.outdated(run.table()) for run in runs]
+    scores, cases = sum(count for count, _ in found), {one for _, ids in found for one in ids}
+    return (scores, len(cases)) if scores else None
+
+
 def _check_target(runs: Sequence[Run], out: Path) -> None:
     """An export must not replace a run, a program or a thesis."""
     if any(out.resolve().is_relative_to(run.path.resolve()) for run in runs):

@@ -19,7 +19,7 @@ from medebench.runs.diagnosing import diagnose_run
 from medebench.runs.ledger import OutputRow, ScoreRow
 from medebench.runs.run import Run
 from medebench.runs.scoring import measure, open_runs
-from medebench.runs.work import Opened, Output, Wanted, Work, open_outputs, plan_work
+from medebench.runs.work import Opened, Output, Wanted, Work, open_outputs, plan_work, take_stock
 
 #: What a finding is made of, besides a judge: computed here if `score` has not done so.
 MEASURES: tuple[Metric, ...] = (*GROUNDING_METRICS, DONE, MISSED)
@@ -45,6 +45,7 @@ def ground(
     limits = thresholds or Thresholds()
     with ExitStack() as stack:
         ledgers = [stack.enter_context(run.locked()) for run in opened]
+        take_stock(opened, ledgers, workers)
         wanted: Wanted = {one.name: None for one in MEASURES}
         changes = [
             _without_region(opened, one) for one in plan_work(opened, ledgers, wanted, retry_failed)

@@ -8,73 +8,21 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from medebench.errors import InputError, MedebenchError
+from medebench.cases.case import Case
+from medebench.cases.caseset import CaseHash
+from medebench.errors import InputError
 from medebench.files import sha256
+from medebench.runs import ledger_file as file
 
-SCHEMA_VERSION = 1
 STALE = "the output changed after it was scored; score again"
-STALE_SET = "the outputs changed after they were scored; score again"
-_SCHEMA = """
-CREATE TABLE cases (
-    case_id TEXT PRIMARY KEY,
-    organ TEXT NOT NULL,
-    task TEXT NOT NULL,
-    digest TEXT NOT NULL,   -- of texts and files: tells a changed case
-    source TEXT NOT NULL    -- of the input's pixels: tells cases that are not independent
-) WITHOUT ROWID;
-CREATE TABLE outputs (
-    case_id TEXT NOT NULL,
-    k INTEGER NOT NULL,
-    sha256 TEXT,            -- of the file; NULL where there is a reason
-    reason TEXT,
-    seed INTEGER,
-    detail TEXT,
-    seconds REAL NOT NULL,
-    PRIMARY KEY (case_id, k),
-    CHECK ((sha256 IS NULL) <> (reason IS NULL))
-) WITHOUT ROWID;
-CREATE TABLE scores (
-    case_id TEXT NOT NULL,
-    k INTEGER NOT NULL,
-    metric TEXT NOT NULL,
-    output TEXT,            -- sha256 of the picture that was scored
-    value REAL,
-    reason TEXT,
-    detail TEXT,
-    seconds REAL NOT NULL,
-    cost REAL NOT NULL DEFAULT 0,
-    PRIMARY KEY (case_id, k, metric),
-    CHECK ((value IS NULL) <> (reason IS NULL))
-) WITHOUT ROWID;
-"""
-
-#: Not part of the first ledgers: made where it is first written.
-_SETS = """
-CREATE TABLE IF NOT EXISTS sets (
-    metric TEXT NOT NULL,
-    part TEXT NOT NULL,     -- an organ, or '' for the whole run
-    outputs TEXT NOT NULL,  -- digest of the outputs it was computed from
-    variant TEXT NOT NULL,
-    value REAL,
-    reason TEXT,
-    low REAL,
-    high REAL,
-    n INTEGER NOT NULL,
-    n_references INTEGER NOT NULL,
-    detail TEXT,
-    seconds REAL NOT NULL,
-    PRIMARY KEY (metric, part),
-    CHECK ((value IS NULL) <> (reason IS NULL))
-) WITHOUT ROWID;
-"""
+STALE_CASE = "the case changed after it was scored; score again"
+STALE_SET = "outputs or cases changed after they were scored; score again"
 #: The part of a `SetRow` that is about all of the run.
 WHOLE = ""
 
@@ -86,6 +34,12 @@ class CaseRow:
     task: str
     digest: str
     source: str
+    #: What the digest is made of, by field; empty where the ledger does not know.
+    parts: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, case: Case, now: CaseHash, source: str) -> CaseRow:
+        return cls(case.id, case.organ, case.task, now.digest, source, now.parts)
 
 
 @dataclass(frozen=True)
@@ -110,6 +64,8 @@ class ScoreRow:
     detail: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
     cost: float = 0.0
+    #: Digest of the case it was computed from; None: the case as the ledger knows it.
+    seen: str | None = None
 
 
 @dataclass(frozen=True)
@@ -129,6 +85,10 @@ class SetRow:
     seconds: float = 0.0
 
 
+#: Whatever is written one by one.
+AnyRow = CaseRow | OutputRow | ScoreRow
+
+
 class Ledger:
     """One SQLite file; used by one thread."""
 
@@ -136,19 +96,37 @@ class Ledger:
         self.path = path
         if not create and not path.is_file():
             raise InputError(f"{path}: no such ledger")
-        try:
-            self._db = _connect(path)
-            version = self._db.execute("PRAGMA user_version").fetchone()[0]
-            if version == 0 and create:
-                self._db.executescript(
-                    f"BEGIN; {_SCHEMA} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
-                )
-            elif version != SCHEMA_VERSION:
-                raise InputError(
-                    f"{path}: ledger of version {version}, this medebench reads {SCHEMA_VERSION}"
-                )
-        except sqlite3.Error as error:
-            raise InputError(f"{path}: not a usable ledger ({error})") from error
+        with file.clear_errors(path):
+            self._db = file.connect(path)
+            try:
+                self.version = self._open(create)
+            except BaseException:
+                self._db.close()
+                raise
+
+    def _open(self, create: bool) -> int:
+        version = int(self._db.execute("PRAGMA user_version").fetchone()[0])
+        if version == 0 and create:
+            with self.transaction():
+                file.create(self._db)
+            return file.SCHEMA_VERSION
+        known = (file.UNCHECKED_VERSION, file.SCHEMA_VERSION)
+        if version not in known:
+            raise InputError(
+                f"{self.path}: ledger of version {version}, this medebench reads "
+                f"{' and '.join(map(str, known))}; use a newer one, or put back a copy of the file"
+            )
+        file.check_structure(self._db, self.path, version)
+        if version == file.UNCHECKED_VERSION:
+            file.show_as_present(self._db)
+        return version
+
+    def upgrade(self) -> None:
+        """Give the rows of an older ledger checksums; they stay marked as unchecked before."""
+        if self.version == file.UNCHECKED_VERSION:
+            if self.damage():
+                raise self._damaged()
+            self.restore(self.whole(), (), ())
 
     def close(self) -> None:
         self._db.close()
@@ -161,169 +139,193 @@ class Ledger:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        with _clear_errors(self.path):
+        with file.clear_errors(self.path):
             self._db.execute("BEGIN")
             try:
                 yield
             except BaseException:
-                self._db.execute("ROLLBACK")
+                # A full disk has rolled it back already.
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
                 raise
             self._db.execute("COMMIT")
 
-    def write(self, *rows: CaseRow | OutputRow | ScoreRow) -> None:
+    def write(self, *rows: AnyRow) -> None:
         """Add or replace rows, all or none."""
+        self.upgrade()
         with self.transaction():
-            for row in rows:
-                if isinstance(row, CaseRow):
-                    values: tuple[Any, ...] = (
-                        row.case_id,
-                        row.organ,
-                        row.task,
-                        row.digest,
-                        row.source,
-                    )
-                    self._db.execute("INSERT OR REPLACE INTO cases VALUES (?,?,?,?,?)", values)
-                elif isinstance(row, OutputRow):
-                    values = (row.case_id, row.k, row.sha256, row.reason, row.seed)
-                    values += (_dump(row.detail), row.seconds)
-                    self._db.execute(
-                        "INSERT OR REPLACE INTO outputs VALUES (?,?,?,?,?,?,?)", values
-                    )
-                else:
-                    values = (row.case_id, row.k, row.metric, row.output, row.value, row.reason)
-                    values += (_dump(row.detail), row.seconds, row.cost)
-                    self._db.execute(
-                        "INSERT OR REPLACE INTO scores VALUES (?,?,?,?,?,?,?,?,?)", values
-                    )
+            self._write(rows)
+
+    def _write(self, rows: Iterable[AnyRow]) -> None:
+        for row in rows:
+            if isinstance(row, CaseRow):
+                values: tuple[Any, ...] = (row.case_id, row.organ, row.task, row.digest, row.source)
+                file.insert(self._db, "cases", (*values, _dump(row.parts)))
+            elif isinstance(row, OutputRow):
+                values = (row.case_id, row.k, row.sha256, row.reason, row.seed)
+                file.insert(self._db, "outputs", (*values, _dump(row.detail), row.seconds))
+            else:
+                seen = self._digest(row.case_id) if row.seen is None else row.seen
+                values = (row.case_id, row.k, row.metric, row.output, seen, row.value, row.reason)
+                values += (_dump(row.detail), row.seconds, row.cost)
+                file.insert(self._db, "scores", values)
+
+    def _digest(self, case_id: str) -> str:
+        wish = "SELECT digest FROM cases WHERE case_id = ?"
+        found = self._db.execute(wish, (case_id,)).fetchone()
+        return "" if found is None else str(found[0])
 
     def cases(self) -> dict[str, CaseRow]:
-        return {row[0]: CaseRow(*row) for row in self._rows("SELECT * FROM cases")}
+        return {r[0]: _case(r) for r in self._rows("cases")}
 
     def outputs(self) -> dict[tuple[str, int], OutputRow]:
-        rows = self._rows("SELECT * FROM outputs ORDER BY case_id, k")
-        return {
-            (r[0], r[1]): OutputRow(r[0], r[1], r[2], r[3], r[4], _load(r[5]), r[6]) for r in rows
-        }
+        return {(r[0], r[1]): _output(r) for r in self._rows("outputs")}
 
     def scores(self) -> Iterator[ScoreRow]:
-        for r in self._rows("SELECT * FROM scores ORDER BY case_id, k, metric"):
-            yield ScoreRow(r[0], r[1], r[2], r[3], r[4], r[5], _load(r[6]), r[7], r[8])
-
-    def scored(self) -> Iterable[tuple[str, int, str, str | None, str | None, str | None]]:
-        """(case, k, metric, hash of the scored output, reason, variant) of every score."""
-        variant = "json_extract(detail, '$.variant')"
-        return self._rows(f"SELECT case_id, k, metric, output, reason, {variant} FROM scores")
+        """All scores, also those of pictures and cases that have changed since."""
+        return map(_score, self._rows("scores"))
 
     def write_sets(self, metric: str, rows: Iterable[SetRow]) -> None:
         """All scores of sets by this metric, in place of the earlier ones."""
+        self.upgrade()
         with self.transaction():
-            self._db.execute(_SETS)
             self._db.execute("DELETE FROM sets WHERE metric = ?", (metric,))
-            for row in rows:
-                values: tuple[Any, ...] = (row.metric, row.part, row.outputs, row.variant)
-                values += (row.value, row.reason)
-                values += (*(row.interval or (None, None)), row.n, row.n_references)
-                values += (_dump(row.detail), row.seconds)
-                marks = ",".join("?" * len(values))
-                self._db.execute(f"INSERT INTO sets VALUES ({marks})", values)
+            self._write_sets(rows)
 
-    def current_sets(self) -> list[SetRow]:
-        """The scores of sets; one of other outputs than those of now is a reason."""
-        now = self.outputs_digest()
+    def _write_sets(self, rows: Iterable[SetRow]) -> None:
+        for row in rows:
+            values: tuple[Any, ...] = (row.metric, row.part, row.outputs, row.variant)
+            values += (row.value, row.reason)
+            values += (*(row.interval or (None, None)), row.n, row.n_references)
+            file.insert(self._db, "sets", (*values, _dump(row.detail), row.seconds))
+
+    def current_sets(self, now: Mapping[str, str] | None = None) -> list[SetRow]:
+        """The scores of sets; one of other outputs or cases than those of now is a reason.
+
+        `now` are the digests of the cases, where the ledger may be behind.
+        """
+        digest = self.outputs_digest(now)
         return [
             row
-            if row.outputs == now
+            if row.outputs == digest
             else replace(row, value=None, reason=STALE_SET, interval=None, detail={})
             for row in self.sets()
         ]
 
     def sets(self) -> list[SetRow]:
         """The scores of sets, also those of outputs that have changed since."""
-        there = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'sets'"
-        if not list(self._rows(there)):
-            return []
-        return [
-            SetRow(
-                metric=r[0],
-                part=r[1],
-                outputs=r[2],
-                variant=r[3],
-                value=r[4],
-                reason=r[5],
-                interval=None if r[6] is None else (r[6], r[7]),
-                n=r[8],
-                n_references=r[9],
-                detail=_load(r[10]),
-                seconds=r[11],
-            )
-            for r in self._rows("SELECT * FROM sets ORDER BY metric, part")
-        ]
+        return [_set(r) for r in self._rows("sets")]
 
-    def outputs_digest(self) -> str:
+    def outputs_digest(self, now: Mapping[str, str] | None = None) -> str:
         """Changes with every output and case: what a score of the set was computed from."""
-        query = """
-            SELECT o.case_id, o.k, o.sha256, c.digest FROM outputs o JOIN cases c USING (case_id)
-            WHERE o.sha256 IS NOT NULL ORDER BY o.case_id, o.k"""
-        rows = "\n".join("\x1f".join(map(str, row)) for row in self._rows(query))
+        known = {case_id: row.digest for case_id, row in self.cases().items()} | dict(now or {})
+        rows = "\n".join(
+            "\x1f".join((case_id, str(k), row.sha256, known[case_id]))
+            for (case_id, k), row in self.outputs().items()
+            if row.sha256 is not None and case_id in known
+        )
         return sha256(rows.encode())[:32]
 
     def cost(self) -> float:
         """US dollars that judging took."""
-        return float(next(iter(self._rows("SELECT COALESCE(SUM(cost), 0) FROM scores")))[0])
+        return math.fsum(r[9] for r in self._rows("scores"))
 
     def editing_cost(self) -> float:
         """US dollars that the outputs took, as far as prices are known."""
-        query = "SELECT COALESCE(SUM(json_extract(detail, '$.cost')), 0) FROM outputs"
-        return float(next(iter(self._rows(query)))[0])
+        costs = (row.detail.get("cost") for row in self.outputs().values())
+        return math.fsum(cost for cost in costs if isinstance(cost, int | float))
 
-    def long_rows(self) -> list[tuple[Any, ...]]:
-        """One row a score, with what groups it: organ, task, case, k, source, and its type.
+    def unchecked(self) -> int:
+        """Rows from before rows had checksums: nobody can tell whether they are whole."""
+        with file.clear_errors(self.path):
+            return sum(file.count(self._db, name, file.UNCHECKED_VERSION) for name in file.TABLES)
 
-        A score of a picture that is no longer the output is no score of the output.
-        """
-        query = f"""
-            SELECT c.organ, c.task, s.case_id, s.k, s.metric,
-                CASE WHEN s.output IS o.sha256 THEN s.value END,
-                CASE WHEN s.output IS o.sha256 OR s.output IS NULL THEN s.reason
-                     ELSE '{STALE}' END,
-                c.source,
-                CASE WHEN s.output IS o.sha256 THEN json_extract(s.detail, '$.type') END
-            FROM scores s JOIN cases c USING (case_id) LEFT JOIN outputs o USING (case_id, k)
-            ORDER BY s.case_id, s.k, s.metric"""
-        return list(self._rows(query))
+    def damage(self) -> dict[str, list[file.Row]]:
+        """By table, the rows that are not as they were written."""
+        found = {
+            table: [row for row in self._raw(table) if not self._is_whole(table, row)]
+            for table in file.TABLES
+        }
+        return {table: rows for table, rows in found.items() if rows}
 
-    def _rows(self, query: str) -> Iterator[tuple[Any, ...]]:
-        with _clear_errors(self.path):
-            yield from self._db.execute(query)
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    if os.access(path.parent, os.W_OK):
-        db = sqlite3.connect(path, timeout=30, isolation_level=None)
-        try:
-            db.execute("PRAGMA journal_mode = WAL")
-            db.execute("PRAGMA synchronous = NORMAL")
-            return db
-        except sqlite3.OperationalError as error:
-            db.close()
-            if "readonly" not in str(error) and "unable to open" not in str(error):
-                raise
-    # On a medium that cannot be written nobody else writes either: no lock files are needed.
-    return sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True, isolation_level=None)
-
-
-@contextmanager
-def _clear_errors(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        if "full" in str(error):
-            raise MedebenchError(f"{path}: the disk is full; free some space, run again") from error
-        raise MedebenchError(f"{path}: {error}") from error
-    except sqlite3.DatabaseError as error:
-        raise InputError(f"{path}: damaged ledger ({error}); restore it or start a new run") from (
-            error
+    def whole(self) -> Whole:
+        """What is not damaged."""
+        rows = {
+            table: [row for row in self._raw(table) if self._is_whole(table, row)]
+            for table in file.TABLES
+        }
+        return Whole(
+            {r[0]: _case(r) for r in rows["cases"]},
+            {(r[0], r[1]): _output(r) for r in rows["outputs"]},
+            list(map(_score, rows["scores"])),
+            list(map(_set, rows["sets"])),
+            rows,
         )
+
+    def restore(self, whole: Whole, rows: Iterable[AnyRow], sets: Iterable[SetRow]) -> None:
+        """The rows that are whole, with `rows` and `sets` beside them or in their place."""
+        with self.transaction():
+            file.renew(self._db, whole.rows)
+            self._write(rows)
+            self._write_sets(sets)
+        self.version = file.SCHEMA_VERSION
+
+    def _rows(self, table: str) -> Iterator[file.Row]:
+        for row in self._raw(table):
+            if not self._is_whole(table, row):
+                raise self._damaged()
+            yield row
+
+    def _raw(self, table: str) -> Iterator[file.Row]:
+        with file.clear_errors(self.path):
+            yield from file.read(self._db, table)
+
+    def _is_whole(self, table: str, row: file.Row) -> bool:
+        return file.is_whole(table, row, self.version)
+
+    def _damaged(self) -> InputError:
+        count = {name: len(rows) for name, rows in self.damage().items()}
+        return InputError(
+            f"{self.path}: {sum(count.values())} of its rows are damaged ({in_words(count)}); "
+            f"`medebench score {self.path.parent}` with the metrics and the judge of before has "
+            "them done again"
+        )
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The rows of a ledger that are as they were written."""
+
+    cases: dict[str, CaseRow]
+    outputs: dict[tuple[str, int], OutputRow]
+    scores: list[ScoreRow]
+    sets: list[SetRow]
+    rows: dict[str, list[file.Row]]
+
+
+def _case(r: file.Row) -> CaseRow:
+    return CaseRow(r[0], r[1], r[2], r[3], r[4], _load(r[5]))
+
+
+def _output(r: file.Row) -> OutputRow:
+    return OutputRow(r[0], r[1], r[2], r[3], r[4], _load(r[5]), r[6])
+
+
+def _score(r: file.Row) -> ScoreRow:
+    return ScoreRow(r[0], r[1], r[2], r[3], r[5], r[6], _load(r[7]), r[8], r[9], r[4])
+
+
+def _set(r: file.Row) -> SetRow:
+    ends = None if r[6] is None else (r[6], r[7])
+    return SetRow(r[0], r[1], r[2], r[3], r[4], r[5], ends, r[8], r[9], _load(r[10]), r[11])
+
+
+def in_words(count: Mapping[str, int]) -> str:
+    """
+    >>> in_words({"outputs": 1, "scores": 3})
+    'outputs 1, scores 3'
+    """
+    return ", ".join(f"{name} {number}" for name, number in count.items())
 
 
 def _dump(detail: dict[str, Any]) -> str | None:

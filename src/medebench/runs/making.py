@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from medebench.cases import Case, CaseSet, OpenCase, open_case
-from medebench.cases.caseset import case_digest
+from medebench.cases.caseset import hash_case
 from medebench.cases.image import encode_png
 from medebench.editors import BatchEditor, Chosen, Edit, NotTried, Refused, Request, case_seed
 from medebench.editors.returned import as_map, as_picture
@@ -190,6 +190,6 @@ class Maker:
             source = opened.source
         except ImageError:
             source = f"unreadable-{case.id}"
-        digest = self._cases.digests.get(case.id) or case_digest(case)
+        now = self._cases.hashes.get(case.id) or hash_case(case)
         made = tuple(row for row in rows if row is not None)
-        return Done(CaseRow(case.id, case.organ, case.task, digest, source), made)
+        return Done(CaseRow.of(case, now, source), made)

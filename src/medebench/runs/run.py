@@ -14,10 +14,11 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from medebench.cases.caseset import CaseSet
-from medebench.cases.load import load_cases
 from medebench.errors import BusyError, InputError
 from medebench.files import TEMPORARY, sweep, write_json
-from medebench.runs.ledger import Ledger
+from medebench.runs.case_state import CasesNow, CaseState, as_valid_now, states_of
+from medebench.runs.ledger import STALE_CASE, STALE_SET, CaseRow, Ledger, ScoreRow, SetRow
+from medebench.runs.recovery import Recovery, recover
 
 if TYPE_CHECKING:
     import polars as pl
@@ -112,6 +113,8 @@ class Run:
     def __init__(self, path: Path, info: RunInfo) -> None:
         self.path = path
         self.info = info
+        #: What was damaged in the ledger when it was last opened for writing, if anything.
+        self.recovery: Recovery | None = None
 
     def __repr__(self) -> str:
         return f"Run({str(self.path)!r}, editor={self.info.editor!r})"
@@ -145,16 +148,78 @@ class Run:
     @cached_property
     def cases(self) -> CaseSet:
         """The cases the run is about, read again from where they were."""
+        return self._cases(CasesNow())
+
+    def _cases(self, now: CasesNow) -> CaseSet:
         try:
-            found = load_cases(self.info.cases.source)
+            found = now.load(self.info.cases.source)
         except InputError as error:
             raise InputError(f"{self.path}: its cases cannot be read: {error}") from None
         with self.ledger() as ledger:
             known = ledger.cases()
         return found.select(ids=[case_id for case_id in known if case_id in found])
 
+    @cached_property
+    def states(self) -> dict[str, CaseState]:
+        """By case id, what has become of the case since; not of those that left their set."""
+        return self._states(CasesNow())
+
+    def look_again(self, now: CasesNow | None = None) -> None:
+        """Read the cases anew, or take them from `now`, where several runs are about the same."""
+        now = now or CasesNow()
+        self.__dict__["cases"] = self._cases(now)
+        self.__dict__["states"] = self._states(now)
+
+    def _states(self, now: CasesNow) -> dict[str, CaseState]:
+        with self.ledger() as ledger:
+            rows = ledger.cases()
+        return states_of(self.cases, rows, self.info.sees, now)
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """By case id, the digest of the case as it is now."""
+        return {case_id: state.digest for case_id, state in self.states.items()}
+
+    def scores(self) -> Iterator[ScoreRow]:
+        """All scores; one of another picture, or of the case as it was before, is a reason."""
+        with self.ledger() as ledger:
+            outputs = ledger.outputs()
+            known, now = ledger.cases(), self.digests
+            for row in ledger.scores():
+                if row.case_id in known:
+                    digest = now.get(row.case_id, row.seen)
+                    yield as_valid_now(row, outputs.get((row.case_id, row.k)), digest)
+
+    def set_scores(self) -> list[SetRow]:
+        """Scores of sets; one of other outputs or cases than those of now is a reason."""
+        with self.ledger() as ledger:
+            return ledger.current_sets(self.digests)
+
     def frame(self) -> pl.DataFrame:
-        """The long table: one row per case, k and metric, with a value or a reason."""
+        """The long table: one row per case, k and metric, with a value or a reason.
+
+        The cases are read again: what was scored before they changed is no score of now. Where
+        they are not at hand, the scores are given as they were written.
+        """
+        self._look_if_there()
+        return self.table()
+
+    def _look_if_there(self) -> None:
+        try:
+            self.look_again()
+        except InputError:
+            self.__dict__["states"] = {}
+
+    def outdated(self, table: pl.DataFrame) -> tuple[int, set[str]]:
+        """How many scores are of cases as they were before they changed, and of which cases."""
+        old = table.filter(reason=STALE_CASE)
+        cases = {case_id for case_id, state in self.states.items() if state.changed}
+        cases |= set(old["case"])
+        sets = [row for row in self.set_scores() if row.reason == STALE_SET] if cases else []
+        return old.height + len(sets), cases if sets else set(old["case"])
+
+    def table(self) -> pl.DataFrame:
+        """The same as `frame`, for the cases as they were last looked at."""
         import polars as pl
 
         schema = {
@@ -170,7 +235,14 @@ class Run:
             "finding": pl.String,
         }
         with self.ledger() as ledger:
-            rows = ledger.long_rows() + self._not_made(ledger)
+            cases, made = ledger.cases(), set(ledger.outputs())
+        rows: list[tuple[Any, ...]] = []
+        for row in self.scores():
+            case = cases[row.case_id]
+            made.add((row.case_id, row.k))
+            place = (case.organ, case.task, row.case_id, row.k, row.metric)
+            rows.append((*place, row.value, row.reason, case.source, row.detail.get("type")))
+        rows += self._not_made(cases, made, sorted({row[4] for row in rows}))
         frame = pl.DataFrame(rows, schema=schema, orient="row")
         return frame.select(
             pl.lit(self.name).alias("run"),
@@ -187,6 +259,7 @@ class Run:
         """
         import polars as pl
 
+        self._look_if_there()
         schema = {
             "metric": pl.String,
             "part": pl.String,
@@ -199,29 +272,26 @@ class Run:
             "reason": pl.String,
             "variant": pl.String,
         }
-        with self.ledger() as ledger:
-            rows = [
-                {name: getattr(r, name, None) for name in schema}
-                | {"floor": r.detail.get("floor")}
-                | dict(zip(("low", "high"), r.interval or (None, None), strict=True))
-                for r in ledger.current_sets()
-            ]
+        rows = [
+            {name: getattr(r, name, None) for name in schema}
+            | {"floor": r.detail.get("floor")}
+            | dict(zip(("low", "high"), r.interval or (None, None), strict=True))
+            for r in self.set_scores()
+        ]
         return pl.DataFrame(rows, schema=schema).select(pl.lit(self.name).alias("run"), *schema)
 
-    def _not_made(self, ledger: Ledger) -> list[tuple[Any, ...]]:
+    def _not_made(
+        self, cases: dict[str, CaseRow], made: set[tuple[str, int]], scores: list[str]
+    ) -> list[tuple[Any, ...]]:
         """Rows for outputs that were asked for but are not there yet: they count as missing."""
         if self.info.adopted_from is not None:
             return []
-        scores, made = set(), set(ledger.outputs())
-        for row in ledger.scores():
-            scores.add(row.metric)
-            made.add((row.case_id, row.k))
         return [
             (case.organ, case.task, case.case_id, k, name, None, "not made yet", case.source, None)
-            for case in ledger.cases().values()
+            for case in cases.values()
             for k in range(self.info.outputs_per_case)
             if (case.case_id, k) not in made
-            for name in sorted(scores)
+            for name in scores
         ]
 
     @contextmanager
@@ -233,6 +303,8 @@ class Run:
             sweep(self.path / CHANGE)
             sweep(self.path / ATTEMPTS)
             with self.ledger() as ledger:
+                self.recovery = recover(self, ledger)
+                ledger.upgrade()
                 yield ledger
 
 

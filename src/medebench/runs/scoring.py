@@ -28,7 +28,7 @@ from medebench.runs.judging import JudgeLimits, judge_outputs
 from medebench.runs.ledger import Ledger, OutputRow, ScoreRow
 from medebench.runs.run import Run, open_run
 from medebench.runs.setscores import score_sets
-from medebench.runs.work import Opened, Wanted, Work, open_outputs, plan_work
+from medebench.runs.work import Opened, Wanted, Work, open_outputs, plan_work, take_stock
 
 
 def score(
@@ -44,7 +44,7 @@ def score(
     progress: Progress = silent,
     failures: Failures | None = None,
 ) -> list[Run]:
-    """Score the outputs of `runs`; only what is missing, or belongs to a replaced picture.
+    """Score the outputs of `runs`; only what is missing, or belongs to a changed picture or case.
 
     Without `metrics`, the built-in ones that need no weights. Runs over the same cases should be
     given together: the case's pictures are then decoded once for all of them. `limits` are for a
@@ -61,6 +61,7 @@ def score(
     sets = [metric for metric in given if isinstance(metric, SetMetric)]
     with ExitStack() as stack:
         ledgers = [stack.enter_context(run.locked()) for run in opened]
+        take_stock(opened, ledgers, workers)
         work = plan_work(opened, ledgers, scorers.wanted, retry_failed)
         progress(0, len(work))
         stack.callback(scorers.batches.close)

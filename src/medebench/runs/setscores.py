@@ -67,7 +67,10 @@ def score_sets(
         stale = [
             index
             for index, ledger in enumerate(ledgers)
-            if any(_is_stale(ledger, metric, missing[index], retry_failed) for metric in together)
+            if any(
+                _is_stale(runs[index], ledger, metric, missing[index], retry_failed)
+                for metric in together
+            )
         ]
         if not stale:
             continue
@@ -76,7 +79,7 @@ def score_sets(
         gathered = _gather(chosen, own, together[0].encoder, workers, progress)
         for index, found in zip(stale, gathered, strict=True):
             for metric in together:
-                rows = _rows(ledgers[index], metric, found, missing[index])
+                rows = _rows(runs[index], ledgers[index], metric, found, missing[index])
                 ledgers[index].write_sets(metric.name, rows)
 
 
@@ -95,11 +98,13 @@ def _look(run: Run, ledger: Ledger) -> int:
     return gone
 
 
-def _is_stale(ledger: Ledger, metric: SetMetric, missing: int, retry_failed: bool) -> bool:
+def _is_stale(
+    run: Run, ledger: Ledger, metric: SetMetric, missing: int, retry_failed: bool
+) -> bool:
     rows = [row for row in ledger.sets() if row.metric == metric.name]
     if retry_failed and any(row.reason is not None for row in rows):
         return True
-    now = ledger.outputs_digest()
+    now = ledger.outputs_digest(run.digests)
     if any(row.detail.get(MISSING, 0) != missing for row in rows if row.part == WHOLE):
         return True
     return not rows or any(row.outputs != now or row.variant != metric.variant for row in rows)
@@ -197,7 +202,9 @@ def _vectors(extractor: Extractor, shown: Sequence[Shown]) -> list[Features | st
     return [vector for one in shown for vector in _vectors(extractor, [one])]
 
 
-def _rows(ledger: Ledger, metric: SetMetric, found: _Gathered, missing: int) -> list[SetRow]:
+def _rows(
+    run: Run, ledger: Ledger, metric: SetMetric, found: _Gathered, missing: int
+) -> list[SetRow]:
     cases = ledger.cases()
     organs: dict[str, set[str]] = {}
     for case_id, _ in found.outputs:
@@ -212,7 +219,7 @@ def _rows(ledger: Ledger, metric: SetMetric, found: _Gathered, missing: int) -> 
         name: number for number, name in enumerate(sorted({c.source for c in cases.values()}))
     }
     group = {case_id: sources[row.source] for case_id, row in cases.items()}
-    digest = ledger.outputs_digest()
+    digest = ledger.outputs_digest(run.digests)
     rows = []
     for part, members in parts:
         start = time.perf_counter()

@@ -1,0 +1,138 @@
+"""The cases of runs as they are now, beside those that outputs and scores were made from.
+
+What an editor saw of a case must not change under its outputs: they would be outputs of another
+case. What it did not see, such as the reference, may: then the outputs are scored again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from medebench.cases import Case, CaseSet, load_cases, open_case
+from medebench.cases.caseset import CaseHash, hash_case
+from medebench.errors import ImageError
+from medebench.parallel import in_parallel
+from medebench.runs.ledger import STALE, STALE_CASE, CaseRow, OutputRow, ScoreRow
+from medebench.runs.ledger_file import CHANGED
+
+#: What every editor is shown; RunInfo.sees names what else.
+ALWAYS_SEEN = frozenset({"previous", "prompt", "bits"})
+_NAMES = {
+    "previous": "previous image",
+    "prompt": "instruction",
+    "bits": "bit depth",
+    "roi": "ROI mask",
+    "keep": "keep mask",
+    "description": "change description",
+}
+
+
+class CasesNow:
+    """The cases as they are now: each set and each case is read once for all runs over it."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        self._workers = workers
+        self._sets: dict[str, CaseSet] = {}
+        self._hashes: dict[Case, CaseHash] = {}
+
+    def load(self, source: str) -> CaseSet:
+        if source not in self._sets:
+            self._sets[source] = load_cases(source)
+        return self._sets[source]
+
+    def hashes(self, cases: CaseSet) -> dict[str, CaseHash]:
+        new = [case for case in cases if case not in self._hashes]
+        self._hashes.update(in_parallel(_hashed, new, self._workers) if new else ())
+        return {case.id: self._hashes[case] for case in cases}
+
+
+def _hashed(case: Case) -> tuple[Case, CaseHash]:
+    return case, hash_case(case)
+
+
+@dataclass(frozen=True)
+class CaseState:
+    """A case as it is now."""
+
+    now: CaseHash
+    #: Its row in the ledger, once the changes that no editor saw are taken over.
+    row: CaseRow
+    #: Whether it is another than the ledger knows.
+    changed: bool
+    #: Why the outputs of the run are no outputs of this case, if so.
+    reason: str | None
+
+    @property
+    def digest(self) -> str:
+        return self.now.digest
+
+
+def states_of(
+    cases: CaseSet,
+    rows: Mapping[str, CaseRow],
+    sees: Iterable[str],
+    now: CasesNow,
+) -> dict[str, CaseState]:
+    """By id, the state of each case of a run that is still there."""
+    seen, hashes = ALWAYS_SEEN | set(sees), now.hashes(cases)
+    return {case.id: _state(case, hashes[case.id], rows[case.id], seen) for case in cases}
+
+
+def _state(case: Case, now: CaseHash, row: CaseRow, seen: frozenset[str]) -> CaseState:
+    taken = CaseRow.of(case, now, row.source)
+    if now.digest == row.digest:
+        return CaseState(now, taken, False, None)
+    if not row.parts:
+        return CaseState(
+            now, row, True, f"{CHANGED}, its ledger is too old to say how; edit it again"
+        )
+    changed = now.differs(CaseHash(row.digest, row.parts)) & seen
+    if "previous" in changed and _same_pixels(case, row):
+        changed -= {"previous"}
+    if not changed:
+        return CaseState(now, taken, True, None)
+    named = " and ".join(_NAMES.get(name, name) for name in sorted(changed))
+    return CaseState(now, row, True, f"{CHANGED} ({named}); edit it again")
+
+
+def _same_pixels(case: Case, row: CaseRow) -> bool:
+    """Whether the input was only written anew, as by a tool that removes what a file says of it."""
+    try:
+        return open_case(case).source == row.source
+    except ImageError:
+        return False
+
+
+def as_valid_now(row: ScoreRow, output: OutputRow | None, digest: str | None) -> ScoreRow:
+    """The score, or, if it is one of another picture or of an earlier state of the case, a reason.
+
+    `digest` is that of the case as it is now.
+    """
+    if row.output is None and row.value is None:
+        # About an output that is not there, whatever became of the case.
+        return row
+    if output is None or row.output != output.sha256:
+        return _reason(row, STALE)
+    return row if row.seen == digest else _reason(row, STALE_CASE)
+
+
+def _reason(row: ScoreRow, reason: str) -> ScoreRow:
+    return replace(row, value=None, reason=reason, detail={})
+
+
+def outdated_words(scores: int, cases: int, runs: Iterable[str]) -> str:
+    """
+    >>> outdated_words(6, 1, ["runs/blur"])
+    '6 scores of 1 case are out of date and left out: files or texts of the case changed after \
+they were computed; run `medebench score runs/blur` with the metrics and the judge of before, and \
+`ground` where it was used'
+    """
+    one = cases == 1
+    return (
+        f"{scores:,} score{'' if scores == 1 else 's'} of {cases:,} case{'' if one else 's'} "
+        f"{'is' if scores == 1 else 'are'} out of date and left out: files or texts of the "
+        f"case{'' if one else 's'} changed after they were computed; run `medebench score "
+        f"{' '.join(runs)}` with the metrics and the judge of before, and `ground` where it was "
+        "used"
+    )
