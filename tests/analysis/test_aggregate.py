@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -201,8 +200,6 @@ def test_coverage_text(scored: int, total: int, reasons: list[tuple[str, int]], 
     assert coverage_text(scored, total, reasons) == text
 
 
-def test_the_papers_table_takes_seconds(frame: Frame) -> None:
+def test_the_papers_table_has_all_its_rows(frame: Frame) -> None:
     scores = benchmark(frame, runs=7, cases=1182, metrics=8)
-    start = time.process_time()
     assert len(summarise(scores, ("run", "metric", "organ"))) == 7 * 8 * 13
-    assert time.process_time() - start < 10  # 1.5 s on the machine it was written on

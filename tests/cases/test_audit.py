@@ -18,6 +18,7 @@ from medebench.cases.audit.run import _examine
 from medebench.cases.caseset import CaseSet
 from medebench.cases.readers import medebench
 from tests.cases.test_audit_sets import Draft, huge_png, region, scene, with_chunk
+from tests.patience import PATIENCE
 
 
 def codes(found: Audit) -> dict[str, tuple[str, ...]]:
@@ -367,7 +368,7 @@ def test_an_interrupt_ends_the_work(tmp_path: Path) -> None:
         audit(many, workers=2, progress=interrupt)
     for thread in threading.enumerate():
         if thread.name.startswith("audit"):
-            thread.join(5)
+            thread.join(PATIENCE)
             assert not thread.is_alive()
 
 
