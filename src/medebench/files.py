@@ -2,17 +2,70 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 import shutil
+import stat
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 TEMPORARY = ".medebench-tmp-"
+#: Bytes of the largest file that is read whole: more than the most pixels take uncompressed.
+LARGEST = 1 << 31
+
+
+def read_bytes(path: Path, most: int = LARGEST) -> bytes:
+    """The content of an ordinary file of at most so many bytes."""
+    with open_file(path, most) as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise _too_large(path, most)
+    return data
+
+
+@contextmanager
+def open_file(path: Path, most: int = LARGEST, *, links: bool = True) -> Iterator[BinaryIO]:
+    """An ordinary file, or one that a link leads to, for reading.
+
+    Everything else is refused with an OSError, without waiting: a pipe may never be written to, a
+    device like /dev/zero never ends. All files that may come from somebody else are opened here.
+    """
+    # Looked at before it is opened, which may already do something to a device, and after.
+    _require_ordinary(path, path.stat(follow_symlinks=links).st_mode)
+    how = os.O_RDONLY | _AT_ONCE | (0 if links else getattr(os, "O_NOFOLLOW", 0))
+    with os.fdopen(os.open(path, how), "rb") as file:
+        about = os.fstat(file.fileno())
+        _require_ordinary(path, about.st_mode)
+        if about.st_size > most:
+            raise _too_large(path, most)
+        yield file
+
+
+#: A pipe that came in the place of the file is opened without waiting for its writer.
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFLNK: "a link",
+}
+
+
+def _too_large(path: Path, most: int) -> OSError:
+    return OSError(errno.EFBIG, f"larger than {most:,} bytes", str(path))
+
+
+def _require_ordinary(path: Path, mode: int) -> None:
+    if not stat.S_ISREG(mode):
+        kind = _KINDS.get(stat.S_IFMT(mode), "something else")
+        raise OSError(errno.EINVAL, f"{kind}, not an ordinary file", str(path))
 
 
 def write_bytes(path: Path, data: bytes) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from medebench.cases.case import Case
 from medebench.errors import InputError
+from medebench.files import read_bytes
 
 
 @dataclass(frozen=True)
@@ -97,8 +98,7 @@ def case_digest(case: Case) -> str:
     for role, path in sorted(case.files().items()):
         digest.update(role.encode())
         try:
-            with path.open("rb") as stream:
-                digest.update(hashlib.sha256(stream.read()).digest())
+            digest.update(hashlib.sha256(read_bytes(path)).digest())
         except OSError as error:
             digest.update(f"unreadable: {error.strerror}".encode())
     return digest.hexdigest()

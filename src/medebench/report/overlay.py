@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from medebench.cases import Case, OpenCase, open_case
 from medebench.errors import MedebenchError
-from medebench.files import sha256
+from medebench.files import read_bytes, sha256
 from medebench.grounding import hot_region
 from medebench.grounding.maps import read_map
 from medebench.grounding.regions import read_region
@@ -59,7 +59,7 @@ def draw_overlays(
             continue
         for kind, path in _candidates(one):
             digest = material.places[one.case][2]
-            key = key_of("overlay", kind, digest, sha256(path.read_bytes()))
+            key = key_of("overlay", kind, digest, sha256(read_bytes(path)))
             place = one.entry.index, one.case, one.k
             groups.setdefault(one.case, []).append((place, Overlay(key, kind), path))
     work = [_Work(material.cases[key], tuple(items)) for key, items in groups.items()]

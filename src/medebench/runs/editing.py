@@ -21,6 +21,7 @@ from medebench.runs.making import Maker, Work
 from medebench.runs.provenance import now, versions
 from medebench.runs.run import (
     INFO,
+    MOST_OUTPUTS,
     CasesInfo,
     Run,
     RunInfo,
@@ -197,8 +198,8 @@ def _job(
         editor = find_editor(editor, settings)
     chosen = [editor] if isinstance(editor, Chosen) else list(editor)
     found = load_cases(cases)
-    if outputs < 1:
-        raise InputError("outputs: at least one per case")
+    if not 1 <= max(outputs, len(chosen)) <= MOST_OUTPUTS or outputs < 1:
+        raise InputError(f"outputs: 1 to {MOST_OUTPUTS} per case")
     for one in chosen if ready else ():
         one.require_ready()
     shown = _demonstrations(found, pool, chosen, workers)

@@ -11,6 +11,7 @@ import polars as pl
 from medebench.errors import InputError
 from medebench.files import write_bytes
 from medebench.runs.run import COLUMNS, Run
+from medebench.spreadsheet import plain_texts
 
 #: Only files of these kinds are replaced.
 SUFFIXES = (".csv", ".parquet", ".jsonl", ".ndjson")
@@ -32,7 +33,7 @@ def export_runs(runs: Sequence[Run], out: Path, form: str) -> int:
         raise InputError(f"{runs[0].path}: has no scores yet; run `medebench score` first")
     stream = io.BytesIO()
     if form == "csv":
-        table.write_csv(stream)
+        plain_texts(table).write_csv(stream)
     elif form == "parquet":
         table.write_parquet(stream)
     elif form == "jsonl":

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from medebench.cases.caseset import CaseSet
 from medebench.cases.load import load_cases
 from medebench.errors import BusyError, InputError
-from medebench.files import TEMPORARY, sweep, write_json
+from medebench.files import TEMPORARY, read_bytes, sweep, write_json
 from medebench.runs.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ EDITS = "edits"
 ATTENTION = "attention"
 CHANGE = "change"
 ATTEMPTS = "attempts"
+#: More outputs of a case than anybody asks for.
+MOST_OUTPUTS = 1000
 #: The columns of the long table that `medebench export` writes, in this order.
 COLUMNS = ("run", "editor", "organ", "task", "case", "k", "metric", "value", "reason", "finding")
 
@@ -91,10 +93,19 @@ class RunInfo(BaseModel):
     #: Pictures of an adopted folder that are named after no case.
     unmatched: list[str] = []
     seed: int = 0
-    outputs_per_case: int = 1
+    outputs_per_case: int = Field(1, ge=1)
     cases: CasesInfo
     created: str
     versions: dict[str, str] = {}
+
+    @model_validator(mode="after")
+    def _bounded(self) -> RunInfo:
+        # Adopted files are named as people like, and none of them counts as missing.
+        if self.adopted_from is None and self.outputs_per_case > MOST_OUTPUTS:
+            raise ValueError(
+                f"outputs_per_case is {self.outputs_per_case}, not 1 to {MOST_OUTPUTS}"
+            )
+        return self
 
     def differs(self, other: RunInfo) -> str | None:
         """What about the two runs is not the same work, if anything."""
@@ -242,7 +253,7 @@ def open_run(path: str | Path) -> Run:
     if not info.is_file():
         raise InputError(f"{path}: not a run (it has no {INFO})")
     try:
-        read = RunInfo.model_validate_json(info.read_bytes())
+        read = RunInfo.model_validate_json(read_bytes(info))
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"])) or "the file"
