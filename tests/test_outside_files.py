@@ -110,7 +110,7 @@ def test_among_the_pictures_of_cases(kind, name, tmp_path):
         _ = opened.previous, opened.reference, opened.roi
     assert "case 2" in call("cases", "check", cases)
     call("cases", "check", cases, "--fix", "--out", tmp_path / "fixed")
-    call("cases", "show", cases, "--out", tmp_path / "cases.html")
+    call("cases", "show", cases, "2", "--out", tmp_path / "case.png")
     call("edit", cases, "--editor", "blur", "--out", tmp_path / "other")
     call("score", run)
     call("report", run, "--out", tmp_path / "report")

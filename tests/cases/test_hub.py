@@ -96,6 +96,7 @@ def test_end_to_end(hub, out, capfd, caplog):
     assert json.loads((out / "medebench-source.json").read_text()) == {
         "repo": "LIUMinghao/MedEBench",
         "revision": COMMIT,
+        "asked": "main",
         "files": len(wanted),
         "bytes": sum(len(hub.files[name]) for name in wanted),
     }
@@ -173,6 +174,19 @@ def test_interrupted_then_continued(hub, out):
     assert len(cases) == 2 and seen[0] == len(finished)
     assert not finished & set(hub.downloads())
     assert list(out.parent.iterdir()) == [out]
+
+
+def test_the_same_call_again_finds_all_there(hub, out):
+    get_cases("medebench", out)
+    hub.requests.clear()
+    for revision in ("main", COMMIT):
+        assert len(get_cases("medebench", out, revision=revision)) == 2
+    assert not hub.requests
+    with pytest.raises(InputError, match="not empty"):
+        get_cases("medebench", out, revision="v9")
+    (out / PICTURE).unlink()
+    with pytest.raises(InputError, match="not empty"):
+        get_cases("medebench", out)
 
 
 def test_killed_then_continued(hub, out):

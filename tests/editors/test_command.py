@@ -25,6 +25,7 @@ from medebench.cases.case import Case
 from medebench.cases.image import encode_png, read_picture
 from medebench.editors import NotTried, Refused, Request, find_editor
 from medebench.editors.external.command import CommandEditor
+from medebench.editors.external.descendants import end_all, marked
 from medebench.editors.external.settings import CommandSettings
 from medebench.errors import InputError, NotReadyError
 from tests.conftest import REPOSITORY, draw, write_set
@@ -356,6 +357,36 @@ def test_a_worker_that_dies_takes_its_children_along(odd, ask, tmp_path):
     assert not is_running(worker)
 
 
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="this system has no /proc")
+@pytest.mark.parametrize("mode", ["away-child", "away-grandchild", "away-and-dead"])
+def test_children_that_left_the_group_are_ended_too(odd, ask, tmp_path, mode):
+    editor, stranger = odd(mode), subprocess.Popen(["sleep", "900"], start_new_session=True)
+    try:
+        if mode == "away-and-dead":
+            assert "exit code 4" in str(refusal(editor, ask()))
+        else:
+            editor.edit(ask())
+            assert all(map(is_running, started(tmp_path)))
+            editor.close()
+        assert len(started(tmp_path)) == 2
+        wait_until(lambda: not any(map(is_running, started(tmp_path))))
+        assert stranger.poll() is None
+    finally:
+        stranger.kill()
+        stranger.wait()
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="this system has no /proc")
+def test_the_outer_worker_takes_the_inner_ones_along():
+    outer, environment = marked({"A": "b"})
+    inner, environment = marked(environment)
+    process = subprocess.Popen(["sleep", "900"], env=environment)
+    end_all("0" * 32)
+    assert process.poll() is None and environment["A"] == "b" and outer != inner
+    end_all(outer)
+    assert process.wait(PATIENCE) == -signal.SIGKILL
+
+
 def test_a_worker_that_ended_between_two_cases_is_started_anew(odd, ask, tmp_path):
     editor = odd("ends-after")
     for number in ("1", "2"):
@@ -558,6 +589,7 @@ import medebench as mb
 from medebench.cases.case import Case
 from medebench.editors import Request
 from medebench.editors.external.command import CommandEditor
+from medebench.editors.external.descendants import end_all, marked
 from medebench.editors.external.settings import CommandSettings
 from pathlib import Path
 editor = CommandEditor(CommandSettings(command=sys.argv[1]))

@@ -17,6 +17,7 @@ from medebench.cases import open_case
 from medebench.cases.image import read_picture
 from medebench.errors import ImageError, InputError
 from medebench.files import TEMPORARY, sha256
+from medebench.stamp import STAMP
 from medebench.study.design import RUINED, open_study
 from medebench.study.making import new_study
 from tests.conftest import REPOSITORY, write_set
@@ -72,7 +73,11 @@ def test_the_study_opens_again_and_all_its_pictures_are_there(made):
     named = [name for case in study.design.cases for name in _names(case)]
     assert len(set(named)) == len(named)
     assert sorted(named) == sorted(path.name for path in study.pictures.iterdir())
-    assert sorted(path.name for path in study.path.iterdir()) == ["pictures", "study.json"]
+    assert sorted(path.name for path in study.path.iterdir()) == [
+        STAMP,
+        "pictures",
+        "study.json",
+    ]
     used = {task.case for one in study.design.annotators for task in one.tasks}
     assert used == set(range(len(study.design.cases)))
     for one in study.design.annotators:
@@ -392,6 +397,7 @@ def test_interruption_leaves_nothing(broken):
 PROGRAM = """
 import sys, time
 import medebench as mb
+from medebench.stamp import STAMP
 from medebench.study.making import new_study
 
 def slowly(done, total):

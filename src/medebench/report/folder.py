@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from medebench.errors import InputError
-from medebench.files import TEMPORARY, write_bytes, write_text
+from medebench.files import TEMPORARY, unwritable, write_bytes, write_text
 
 MARKER = ".medebench-report.json"
 FORMAT = 1
@@ -73,7 +73,7 @@ def _open(path: Path) -> dict[str, Any]:
         # First of all: a report that is stopped half way must be taken up again, not refused.
         _mark(path, facts)
     except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror})") from error
+        raise unwritable(path, error) from error
     return facts
 
 

@@ -32,7 +32,7 @@ from medebench.runs.run import (
 )
 
 
-class DiskFullError(MedebenchError):
+class DiskError(MedebenchError):
     pass
 
 
@@ -99,11 +99,9 @@ def _run(job: _Job, out: Path, workers: int | None, retry_failed: bool, progress
                     ledger.write(done.case, *done.outputs)
                     finished += 1
                     progress(finished, total)
-                    if any(row.detail.get("disk_full") for row in done.outputs):
-                        raise DiskFullError(
-                            f"{run.path}: the disk is full; free some space, "
-                            "then run again with --retry-failed"
-                        )
+                    for row in done.outputs:
+                        if trouble := row.detail.get("disk"):
+                            raise DiskError(f"{run.path}: {trouble} with --retry-failed")
             finally:
                 results.close()
             not_tried += maker.not_tried

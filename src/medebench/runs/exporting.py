@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from medebench.errors import InputError
-from medebench.files import write_bytes
+from medebench.files import unwritable, write_bytes
 from medebench.runs.run import COLUMNS, Run
 from medebench.spreadsheet import plain_texts
 
@@ -43,7 +43,7 @@ def export_runs(runs: Sequence[Run], out: Path, form: str) -> int:
     try:
         write_bytes(out, stream.getvalue())
     except OSError as error:
-        raise InputError(f"{out}: cannot be written ({error.strerror})") from error
+        raise unwritable(out, error) from error
     return table.height
 
 

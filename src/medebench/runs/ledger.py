@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from medebench.errors import InputError, MedebenchError
-from medebench.files import sha256
+from medebench.files import disk_trouble, sha256
 
 SCHEMA_VERSION = 1
 STALE = "the output changed after it was scored; score again"
@@ -148,6 +148,8 @@ class Ledger:
                     f"{path}: ledger of version {version}, this medebench reads {SCHEMA_VERSION}"
                 )
         except sqlite3.Error as error:
+            if trouble := disk_trouble(error, path.parent):
+                raise MedebenchError(f"{path.parent}: {trouble}") from error
             raise InputError(f"{path}: not a usable ledger ({error})") from error
 
     def close(self) -> None:
@@ -166,7 +168,9 @@ class Ledger:
             try:
                 yield
             except BaseException:
-                self._db.execute("ROLLBACK")
+                # A full disk has rolled it back already.
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
                 raise
             self._db.execute("COMMIT")
 
@@ -317,8 +321,8 @@ def _clear_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.OperationalError as error:
-        if "full" in str(error):
-            raise MedebenchError(f"{path}: the disk is full; free some space, run again") from error
+        if trouble := disk_trouble(error, path.parent):
+            raise MedebenchError(f"{path.parent}: {trouble}") from error
         raise MedebenchError(f"{path}: {error}") from error
     except sqlite3.DatabaseError as error:
         raise InputError(f"{path}: damaged ledger ({error}); restore it or start a new run") from (

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from medebench.cases.caseset import CaseSet
 from medebench.cases.load import load_cases
 from medebench.errors import BusyError, InputError
-from medebench.files import TEMPORARY, read_bytes, sweep, write_json
+from medebench.files import TEMPORARY, read_bytes, sweep, unwritable, write_json
 from medebench.runs.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -276,7 +276,7 @@ def create_or_continue(path: str | Path, info: RunInfo) -> Run:
             # Looked at under the lock: another process may have made the run meanwhile.
             return _continue(path, info) if (path / INFO).exists() else _create(path, info)
     except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror})") from error
+        raise unwritable(path, error) from error
 
 
 def require_free(path: Path) -> None:
@@ -291,7 +291,7 @@ def _make_folder(path: Path) -> None:
     try:
         (path / EDITS).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror})") from error
+        raise unwritable(path, error) from error
 
 
 def _create(path: Path, info: RunInfo) -> Run:

@@ -26,6 +26,15 @@ def copy(case):
     shutil.copy(case["image"], case["output"])
 
 
+SLEEPER = [sys.executable, "-c", "import time; time.sleep(900)"]
+SILENT = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+
+
+def note(pid):
+    with Path(sys.argv[2]).open("a") as file:
+        file.write(f"{pid}\n")
+
+
 def main():
     mode = sys.argv[1]
     starts = 0
@@ -133,9 +142,21 @@ def one(mode, case, number):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         time.sleep(900)
     elif mode == "child":
-        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(900)"])
-        with Path(sys.argv[2]).open("a") as file:
-            file.write(f"{child.pid}\n")
+        note(subprocess.Popen(SLEEPER).pid)
+        os._exit(4)
+    elif mode == "away-child":
+        note(subprocess.Popen(SLEEPER, start_new_session=True, **SILENT).pid)
+    elif mode == "away-grandchild":
+        # As a daemon does it: two forks, a session of its own, nothing held open.
+        code = (
+            "import os, subprocess, sys\n"
+            "os.setsid()\n"
+            "print(subprocess.Popen(sys.argv[1:], stdin=-3, stdout=-3, stderr=-3).pid)"
+        )
+        made = subprocess.run([sys.executable, "-c", code, *SLEEPER], stdout=subprocess.PIPE)
+        note(int(made.stdout))
+    elif mode == "away-and-dead":
+        note(subprocess.Popen(SLEEPER, start_new_session=True, **SILENT).pid)
         os._exit(4)
     elif mode == "tells-secrets":
         print("my key is " + os.environ["SOME_API_KEY"], file=sys.stderr, flush=True)
