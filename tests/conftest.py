@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import json
 import os
+import re
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,11 +14,17 @@ from typing import Any
 import numpy as np
 import pytest
 import typer.testing
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from PIL import Image
 
 # Half of the usual examples keep the whole suite short; HYPOTHESIS_EXAMPLES asks for more.
-settings.register_profile("suite", max_examples=int(os.environ.get("HYPOTHESIS_EXAMPLES", "50")))
+# However busy the machine is, an example that takes long is no failure.
+settings.register_profile(
+    "suite",
+    max_examples=int(os.environ.get("HYPOTHESIS_EXAMPLES", "50")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("suite")
 
 # The runner builds all commands anew for every call, which takes longer than many of them.
@@ -29,7 +37,10 @@ EXCERPT = REPOSITORY.parent / "shared" / "medebench-sample"
 @pytest.fixture(scope="session")
 def excerpt() -> Path:
     if not EXCERPT.is_dir():
-        pytest.skip("the excerpt of the MedEBench release is not here")
+        pytest.skip(
+            "the excerpt of the MedEBench release is not here (it belongs into "
+            "../shared/medebench-sample, beside the checkout)"
+        )
     return EXCERPT
 
 
@@ -46,6 +57,26 @@ def real_weights() -> Callable[[str], Path]:
         return WEIGHTS / file
 
     return find
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """What was skipped for want of what; a file that is skipped as a whole counts as one."""
+    skipped = Counter(_reason(report) for report in terminalreporter.stats.get("skipped", ()))
+    if skipped:
+        terminalreporter.section("skipped")
+    for reason, count in skipped.most_common():
+        terminalreporter.write_line(
+            f"{count} {'test' if count == 1 else 'tests'} skipped: {reason}"
+        )
+
+
+def _reason(report: Any) -> str:
+    told = report.longrepr
+    text = told[-1] if isinstance(told, tuple) else str(told)
+    text = text.removeprefix("Skipped: ")
+    if missing := re.match(r"could not import '([\w.]+)'", text):
+        return f"{missing[1].partition('.')[0]} is not installed (make test installs it)"
+    return text
 
 
 @pytest.fixture(autouse=True)

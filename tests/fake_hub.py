@@ -9,12 +9,13 @@ import hashlib
 import json
 import re
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote, urlsplit
+
+from tests.patience import PATIENCE
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 Behaviour = Callable[["Answer"], None]
@@ -47,7 +48,7 @@ def replace(body: bytes) -> Behaviour:
     return change
 
 
-def hang(seconds: float) -> Behaviour:
+def hang(seconds: float = PATIENCE) -> Behaviour:
     def change(answer: Answer) -> None:
         answer.hang = seconds
 
@@ -122,7 +123,7 @@ class FakeHub:
         return entry
 
     @contextmanager
-    def serve(self, lifetime: float = 60.0) -> Iterator[FakeHub]:
+    def serve(self, lifetime: float = 2 * PATIENCE) -> Iterator[FakeHub]:
         server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         server.daemon_threads = True
         self.endpoint = f"http://127.0.0.1:{server.server_port}"
@@ -164,18 +165,14 @@ def _handler(hub: FakeHub) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
+_TAKEN: list[object] = []
+
+
 def closed_port() -> int:
-    """A port of this machine where nobody listens."""
+    """A port of this machine where nobody listens, nor will: it is taken until the tests end."""
     import socket
 
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            raise TimeoutError("waited in vain")
-        time.sleep(0.02)
+    taken = socket.socket()
+    _TAKEN.append(taken)
+    taken.bind(("127.0.0.1", 0))
+    return int(taken.getsockname()[1])

@@ -17,7 +17,9 @@ from medebench.cases.audit import Audit, audit
 from medebench.cases.audit.run import _examine
 from medebench.cases.caseset import CaseSet
 from medebench.cases.readers import medebench
+from medebench.files import read_bytes
 from tests.cases.test_audit_sets import Draft, huge_png, region, scene, with_chunk
+from tests.patience import PATIENCE
 
 
 def codes(found: Audit) -> dict[str, tuple[str, ...]]:
@@ -313,8 +315,9 @@ def test_one_file_for_two_cases_is_read_once_and_only_noted(
     draft.save(2, "changed", changed)
     cases = draft.read()
     read: list[Path] = []
-    original = Path.read_bytes
-    monkeypatch.setattr(Path, "read_bytes", lambda path: read.append(path) or original(path))
+    monkeypatch.setattr(
+        "medebench.cases.image.read_bytes", lambda path: read.append(path) or read_bytes(path)
+    )
     found = audit(cases)
     assert codes(found) == {"shared-image": ("1", "2")}
     assert len(read) == len(set(read)) == found.files == 11
@@ -367,7 +370,7 @@ def test_an_interrupt_ends_the_work(tmp_path: Path) -> None:
         audit(many, workers=2, progress=interrupt)
     for thread in threading.enumerate():
         if thread.name.startswith("audit"):
-            thread.join(5)
+            thread.join(PATIENCE)
             assert not thread.is_alive()
 
 

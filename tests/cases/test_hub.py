@@ -8,7 +8,9 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -26,8 +28,8 @@ from tests.fake_hub import (
     redirect,
     refuse,
     replace,
-    wait_until,
 )
+from tests.patience import PATIENCE, wait_until
 
 METADATA = "editing/editing_metadata.json"
 PICTURE = "editing/changed/2.png"
@@ -49,6 +51,8 @@ def hub(tmp_path, monkeypatch):
     files["editing/generated_images/gemini/2_0.png"] = b"large"
     files["src/baseline.py"] = b"import this"
     monkeypatch.setattr(hub_module, "PAUSES", (0.05, 0.05))
+    for name in ("REACH_TIMEOUT", "LIST_TIMEOUT", "FILE_TIMEOUT"):
+        monkeypatch.setattr(hub_module, name, PATIENCE)
     for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
@@ -92,6 +96,7 @@ def test_end_to_end(hub, out, capfd, caplog):
     assert json.loads((out / "medebench-source.json").read_text()) == {
         "repo": "LIUMinghao/MedEBench",
         "revision": COMMIT,
+        "asked": "main",
         "files": len(wanted),
         "bytes": sum(len(hub.files[name]) for name in wanted),
     }
@@ -171,17 +176,34 @@ def test_interrupted_then_continued(hub, out):
     assert list(out.parent.iterdir()) == [out]
 
 
+def test_the_same_call_again_finds_all_there(hub, out):
+    get_cases("medebench", out)
+    hub.requests.clear()
+    for revision in ("main", COMMIT):
+        assert len(get_cases("medebench", out, revision=revision)) == 2
+    assert not hub.requests
+    with pytest.raises(InputError, match="not empty"):
+        get_cases("medebench", out, revision="v9")
+    (out / PICTURE).unlink()
+    with pytest.raises(InputError, match="not empty"):
+        get_cases("medebench", out)
+
+
 def test_killed_then_continued(hub, out):
     """SIGKILL while a file hangs: what was whole is used, what was half is not."""
-    hub.on(PICTURE, hang(30), times=1)
-    program = "import sys, medebench.cases.hub as h; h.get_cases('medebench', sys.argv[1])"
+    hub.on(PICTURE, hang(), times=1)
+    program = (
+        "import sys, medebench.cases.hub as h\n"
+        f"h.REACH_TIMEOUT = h.LIST_TIMEOUT = h.FILE_TIMEOUT = {PATIENCE}\n"
+        "h.get_cases('medebench', sys.argv[1])"
+    )
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "src")}
     process = subprocess.Popen([sys.executable, "-c", program, str(out)], env=environment)
     try:
         wait_until(lambda: len(list(staging(out).rglob("*.png"))) == 5)
     finally:
         process.send_signal(signal.SIGKILL)
-        process.wait(10)
+        process.wait(PATIENCE)
     assert not out.exists()
     (staging(out) / "editing" / ".medebench-tmp-1-abc").write_bytes(b"half")
     hub.requests.clear()
@@ -252,26 +274,31 @@ def test_passing_trouble_is_sat_out(hub, out):
     hub.on("README", refuse(429, Retry_After="1"), times=1)
     start = time.monotonic()
     assert len(get_cases("medebench", out)) == 2
-    assert 1 <= time.monotonic() - start < 5
+    assert time.monotonic() - start >= 1
+    asked = Counter(hub.downloads())
+    assert [asked[name] for name in (PICTURE, METADATA, "README.md", "LICENSE")] == [2, 2, 2, 1]
 
 
 def test_too_long_a_wait_is_not_waited(hub, out):
     hub.on("/resolve/", refuse(429, Retry_After="3600"))
-    start = time.monotonic()
     assert "too many requests (429); run again in 3600 s" in fails(out)
-    assert time.monotonic() - start < 5
     assert max(map(hub.downloads().count, hub.downloads())) == 1
 
 
 def test_a_long_wait_is_announced_once_and_can_be_interrupted(hub, out, caplog):
     hub.on("/resolve/", refuse(429, RateLimit='"resolvers";r=0;t=200'))
-    start = time.monotonic()
-    timer = subprocess.Popen(
-        [sys.executable, "-c", f"import os,time; time.sleep(1.5); os.kill({os.getpid()}, 2)"]
-    )
+
+    def interrupt() -> None:
+        wait_until(lambda: caplog.records)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
     with pytest.raises(KeyboardInterrupt):
+        thread.start()
         get_cases("medebench", out)
-    assert timer.wait(10) == 0 and time.monotonic() - start < 6
+    thread.join()
+    # Nobody asked again, as they would have after the wait.
+    assert max(Counter(hub.downloads()).values()) == 1
     assert [record.getMessage()[-19:] for record in caplog.records] == [" asks to wait 200 s"]
 
 
@@ -282,14 +309,18 @@ def test_half_a_body(hub, out, place):
     assert len(hub.downloads()) <= 3 * len(hub.files)
 
 
-@pytest.mark.parametrize("place", ["revision/main", "revision/0", "/resolve/"])
-def test_hanging_server(hub, out, place, monkeypatch):
-    for name in ("REACH_TIMEOUT", "LIST_TIMEOUT", "FILE_TIMEOUT"):
-        monkeypatch.setattr(hub_module, name, 0.4)
-    hub.on(place, hang(20))
-    start = time.monotonic()
+@pytest.mark.parametrize(
+    ("place", "limit"),
+    [
+        ("revision/main", "REACH_TIMEOUT"),
+        ("revision/0", "LIST_TIMEOUT"),
+        ("/resolve/", "FILE_TIMEOUT"),
+    ],
+)
+def test_hanging_server(hub, out, place, limit, monkeypatch):
+    monkeypatch.setattr(hub_module, limit, 0.4)
+    hub.on(place, hang())
     assert "no answer" in fails(out)
-    assert time.monotonic() - start < 8
 
 
 @pytest.mark.parametrize("body", [b"<html>log in to the guest network</html>", b"[]", b"{}"])
@@ -317,11 +348,10 @@ def test_offline_machine(out, monkeypatch):
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("HF_ENDPOINT", f"http://user:{SECRET}@127.0.0.1:{closed_port()}")
-    start = time.monotonic()
     text = fails(out)
     assert "cannot be reached (no network?); run again later" in text
     assert "LIUMinghao/MedEBench" in text and SECRET not in text
-    assert time.monotonic() - start < 5 and not out.parent.exists()
+    assert not out.parent.exists()
 
 
 def test_name_server_does_not_know_it(out, monkeypatch):

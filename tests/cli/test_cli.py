@@ -135,8 +135,8 @@ def test_cases_check_and_fix(small_set, tmp_path):
 def test_cases_make(tmp_path):
     done = call("cases", "make", "phantoms", "--count", "2", "--out", tmp_path / "p", "--json")
     assert done.exit_code == 0 and json.loads(done.stdout)["count"] == 2
-    again = call("cases", "make", "phantoms", "--count", "2", "--out", tmp_path / "p")
-    assert again.exit_code == 2 and "not empty" in again.stderr
+    again = call("cases", "make", "phantoms", "--count", "3", "--out", tmp_path / "p")
+    assert again.exit_code == 2 and "another call (count differ)" in again.stderr
 
 
 def test_help_of_every_command_has_an_example():

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 import medebench as mb
+from tests.patience import PATIENCE
 
 METRICS = "cp,lpips_alex,lpips_alex_roi,fid_inception,kid_inception"
 #: Runs the command line in a process in which torch cannot be imported.
@@ -41,7 +42,7 @@ def medebench(tmp_path, real_weights):
             capture_output=True,
             text=True,
             env=environment | changes,
-            timeout=300,
+            timeout=PATIENCE,
         )
 
     return call

@@ -12,6 +12,7 @@ import pytest
 from medebench.clients import Answer, AnswerCache, Ask, Caller, Failure, Limits, find_client
 from medebench.clients.keys import NAMES
 from tests.clients.server import FakeServer
+from tests.patience import PATIENCE
 
 VENDORS = ["openai", "gemini", "anthropic"]
 PRICES = '{"models": {"openai:priced": {"in": 1000, "out": 1000}}}'
@@ -35,7 +36,7 @@ def call(tmp_path: Path) -> Callable[..., Caller]:
     """A Caller for a fake server; patient in nothing."""
 
     def make(server: FakeServer, name: str = "openai:model", **given: Any) -> Caller:
-        limits = {"timeout": 5.0, "attempts": 4, **given.pop("limits", {})}
+        limits = {"timeout": PATIENCE, "attempts": 4, **given.pop("limits", {})}
         client = find_client(
             name,
             base_url=server.base_url(name.partition(":")[0]),

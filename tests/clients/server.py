@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from email.utils import formatdate
 from typing import Any
 
-LIFE_SECONDS = 90.0
+LIFE_SECONDS = 1200.0
 STATUSES = {200: "OK", 302: "Found", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden"}
 STATUSES |= {404: "Not Found", 429: "Too Many Requests", 500: "Server Error", 503: "Unavailable"}
 
@@ -98,17 +98,20 @@ class FakeServer:
     answered: Counter[str] = field(default_factory=Counter)
     now: int = 0
     peak: int = 0
+    #: Nobody is answered before so many calls have been under way at once.
+    together: int = 1
+    port: int = 0
 
     def __enter__(self) -> FakeServer:
         ready = threading.Event()
         self._thread = threading.Thread(target=self._main, args=(ready,), daemon=True)
         self._thread.start()
-        assert ready.wait(10)
+        assert ready.wait(600)
         return self
 
     def __exit__(self, *error: object) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(10)
+        self._thread.join(600)
 
     @property
     def url(self) -> str:
@@ -125,7 +128,7 @@ class FakeServer:
 
     async def serve(self, ready: threading.Event, life: float = LIFE_SECONDS) -> None:
         self._loop = asyncio.get_running_loop()
-        self._stop = asyncio.Event()
+        self._stop, self._met = asyncio.Event(), asyncio.Event()
         self._open: set[asyncio.Task[Any]] = set()
         server = await asyncio.start_server(self._connection, "127.0.0.1", 0, limit=2**24)
         self.port = server.sockets[0].getsockname()[1]
@@ -162,6 +165,8 @@ class FakeServer:
         self.calls.append(call)
         self.now += 1
         self.peak = max(self.peak, self.now)
+        if self.peak >= self.together:
+            self._met.set()
         try:
             full = self.places is not None and self.now > self.places
             behaviour = "429" if full else self.plan(call)
@@ -171,8 +176,9 @@ class FakeServer:
             self.now -= 1
 
     async def _behave(self, behaviour: str, call: Call, writer: asyncio.StreamWriter) -> bool:
+        await self._met.wait()
         if behaviour == "hang":
-            await asyncio.sleep(60)
+            await asyncio.sleep(LIFE_SECONDS)
         if behaviour in ("ok", "slow", "refusal", "length", "prose", "wrong", "cut", "garbage"):
             await asyncio.sleep(1.0 if behaviour == "slow" else self.latency)
         if call.wants_picture and (reply := self.draw(behaviour, call)) is not None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from medebench.clients import Answer, AnswerCache, Ask, Image, Turn
 from medebench.clients.cache import key_of
+from tests.patience import PATIENCE
 
 IDENTITY = {"vendor": "openai", "model": "m", "url": "http://x/v1", "detail": "high"}
 ANSWER = Answer("text äöü \ud83d", "model-1", 10, 5, 0.25, 1.5, "stop", ("seed",))
@@ -134,6 +135,6 @@ def test_many_processes_at_once(tmp_path):
     for process in processes:
         process.start()
     for process in processes:
-        process.join(60)
+        process.join(PATIENCE)
     assert [process.exitcode for process in processes] == [0, 0, 0]
     assert len(list((tmp_path / "ab").iterdir())) == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -34,6 +33,7 @@ from medebench.errors import InputError, NotReadyError
 from tests.clients.drawing_server import DrawingServer, edited, encoded
 from tests.clients.server import FakeServer, always, in_turn
 from tests.conftest import draw
+from tests.patience import PATIENCE, wait_until
 
 KINDS = ["gemini", "openai-image"]
 PICTURE = encode_for_model(draw(1))
@@ -44,7 +44,7 @@ DRAWN = Answer("Here.", "m-1", 10, 5, 0.25, 1.5, "stop", images=(PICTURE, OTHER)
 
 
 def caller_for(server, kind="gemini", model="model", **given):
-    limits = {"timeout": 3.0, "attempts": 2, "refusals": 2, **given.pop("limits", {})}
+    limits = {"timeout": PATIENCE, "attempts": 2, "refusals": 2, **given.pop("limits", {})}
     client = find_image_client(f"{kind}:{model}", server.base_url(kind))
     return Caller(client, limits=Limits(**limits), cache=AnswerCache(), seed=1, **given)
 
@@ -144,8 +144,10 @@ def test_a_blocked_question_is_a_refusal():
 )
 def test_faults_are_told_apart(kind, behaviour, fault, calls):
     server = DrawingServer(always(behaviour), retry_after="0.01")
-    with server, caller_for(server, kind, limits={"timeout": 0.3}) as caller:
+    limits = {"timeout": 1.0} if behaviour == "hang" else {}
+    with server, caller_for(server, kind, limits=limits) as caller:
         failure = caller.ask_one(ASK)
+        wait_until(lambda: len(server.calls) >= calls)
     assert isinstance(failure, Failure) and failure.kind == fault, failure
     assert len(server.calls) == calls
 
@@ -170,24 +172,23 @@ def test_threads_by_the_dozen_share_a_caller():
     asks = [replace(ASK, repeat=number) for number in range(96)]
     limits = {"start": 32, "most": 32}
     with (
-        DrawingServer(latency=0.2) as server,
+        DrawingServer(together=9) as server,
         caller_for(server, limits=limits) as caller,
         ThreadPoolExecutor(32) as pool,
     ):
         answers = list(pool.map(caller.ask_one, asks))
     assert all(answer.images for answer in answers)
-    assert len(server.calls) == 96 and 8 < server.peak <= 32
+    assert len(server.calls) == 96 and 9 <= server.peak <= 32
     assert caller.gate.in_flight == 0 and caller.tally.calls == 96
 
 
 def test_closing_frees_the_threads_that_wait():
     with DrawingServer(always("hang")) as server, ThreadPoolExecutor(8) as pool:
-        caller = caller_for(server, limits={"timeout": 60.0})
+        caller = caller_for(server)
         waiting = [pool.submit(caller.ask_one, replace(ASK, repeat=n)) for n in range(8)]
-        while len(server.calls) < 8:
-            time.sleep(0.01)
+        wait_until(lambda: len(server.calls) >= 8)
         caller.close()
-        results = [one.result(timeout=20) for one in waiting]
+        results = [one.result(timeout=PATIENCE) for one in waiting]
     assert {result.kind for result in results} == {"stopped"}
 
 

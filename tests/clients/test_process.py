@@ -1,4 +1,4 @@
-"""Whole processes: throughput over real HTTP, and Ctrl-C."""
+"""Whole processes: many calls over real HTTP, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from medebench.clients import Ask, Caller, find_client
-from medebench.parallel import core_count
 from tests.clients.server import FakeServer, always
+from tests.patience import PATIENCE, wait_until
 
 PLACES, LATENCY = 16, 0.2
 
@@ -26,7 +26,7 @@ def own_process(*options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """The server in a process of its own, so that it does not compete for our interpreter."""
     script = Path(__file__).with_name("server.py")
     process = subprocess.Popen(
-        [sys.executable, str(script), "--life", "60", *options],
+        [sys.executable, str(script), "--life", "1200", *options],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -36,30 +36,24 @@ def own_process(*options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
         yield f"http://127.0.0.1:{process.stdout.readline().strip()}/v1", process
     finally:
         process.kill()
-        process.wait(10)
+        process.wait(PATIENCE)
         process.stdin.close()
         process.stdout.close()
 
 
-def test_throughput(capsys):
+def test_the_servers_places_are_used_without_a_storm():
+    """How many calls a second that makes is simulated in test_gate.py."""
     count = 480
     with own_process("--places", str(PLACES), "--latency", str(LATENCY)) as (url, process):
         with Caller(find_client("openai:model", url), seed=1) as caller:
             # The first call pays for imports and connections.
             caller.ask_one(Ask("", ("warm up",)))
-            began = time.monotonic()
             results = list(caller.ask_all(Ask("", (f"ask-{n}",)) for n in range(count)))
-            seconds = time.monotonic() - began
-        told, _ = process.communicate("", timeout=10)
-    share = count / seconds / (PLACES / LATENCY)
-    with capsys.disabled():
-        print(f"\n{count / seconds:.1f} calls/s, {share:.0%} of what is possible, {told.strip()}")
+        told = json.loads(process.communicate("", timeout=PATIENCE)[0])
     assert len(results) == count and all(result.finish == "stop" for _, result in results)
     # No storm: at most a handful for finding the limit, and now and then one to try for more.
-    assert json.loads(told)["refused"] < 0.12 * count
-    if not hasattr(os, "getloadavg") or os.getloadavg()[0] > core_count():
-        pytest.skip(f"the machine is busy with other things; measured {share:.0%}")
-    assert share > 0.7
+    assert told["refused"] < count / 4
+    assert told["peak"] >= PLACES / 2
 
 
 PROGRAM = """
@@ -74,10 +68,10 @@ with Caller(find_client("openai:model", sys.argv[1])) as caller:
 """
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.skipif(os.name != "posix", reason="this system has no POSIX signals")
 @pytest.mark.parametrize("behaviour", ["ok", "hang", "429"])
-def test_ctrl_c_ends_within_seconds_and_keeps_what_was_paid(behaviour, tmp_path):
-    with FakeServer(always(behaviour), latency=0.05, retry_after="30") as server:
+def test_ctrl_c_waits_for_nothing_and_keeps_what_was_paid(behaviour, tmp_path):
+    with FakeServer(always(behaviour), latency=0.05, retry_after="170") as server:
         process = subprocess.Popen(
             [sys.executable, "-c", PROGRAM, server.base_url("openai"), "10000"],
             stdout=subprocess.PIPE,
@@ -85,17 +79,16 @@ def test_ctrl_c_ends_within_seconds_and_keeps_what_was_paid(behaviour, tmp_path)
             text=True,
         )
         try:
-            deadline = time.monotonic() + 30
-            while len(server.calls) < 4 and time.monotonic() < deadline:
-                time.sleep(0.05)
+            wait_until(lambda: len(server.calls) >= 4)
             time.sleep(0.5)
-            began = time.monotonic()
             process.send_signal(signal.SIGINT)
-            out, error = process.communicate(timeout=20)
+            out, error = process.communicate(timeout=PATIENCE)
         finally:
             process.kill()
-            process.wait(10)
-        assert time.monotonic() - began < 8
+            process.wait(PATIENCE)
+        # Neither for the rest, nor for an answer, nor until it may ask again.
+        assert len(server.calls) < 10_000
+        assert behaviour == "ok" or len(server.calls) == len({c.texts[-1] for c in server.calls})
         assert process.returncode != 0
         assert error.strip().endswith("KeyboardInterrupt"), error
         assert "never awaited" not in error and "Task was destroyed" not in error
@@ -106,23 +99,24 @@ def test_ctrl_c_ends_within_seconds_and_keeps_what_was_paid(behaviour, tmp_path)
         assert sum(server.answered.values()) - kept <= 64
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.skipif(os.name != "posix", reason="this system has no POSIX signals")
 def test_killed_in_the_middle_and_continued():
     count = 150
     with FakeServer(latency=0.05) as server:
+        # Nobody gets to the end before the signal does.
+        server.plan = lambda call: "ok" if len(server.calls) <= 40 else "hang"
         program = [sys.executable, "-c", PROGRAM, server.base_url("openai"), str(count)]
         process = subprocess.Popen(program, stdout=subprocess.DEVNULL)
-        deadline = time.monotonic() + 30
-        while len(server.calls) < 40 and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_until(lambda: sum(server.answered.values()) >= 30)
         process.kill()
-        process.wait(10)
+        process.wait(PATIENCE)
+        server.plan = always("ok")
         answered = sum(server.answered.values())
-        done = subprocess.run(program, capture_output=True, text=True, timeout=60, check=True)
+        done = subprocess.run(program, capture_output=True, text=True, timeout=PATIENCE, check=True)
         assert sorted(done.stdout.split()) == sorted(f"ask-{n}" for n in range(count))
         # Paid twice is at most what was in flight when it was killed.
         assert answered < count
         assert sum(server.answered.values()) - count <= 64
         made = len(server.calls)
-        subprocess.run(program, capture_output=True, timeout=60, check=True)
+        subprocess.run(program, capture_output=True, timeout=PATIENCE, check=True)
         assert len(server.calls) == made

@@ -23,6 +23,7 @@ from medebench.clients.keys import NAMES
 from medebench.clients.secret import Scrubber
 from tests.clients.conftest import VENDORS, asks
 from tests.clients.server import FakeServer, always
+from tests.patience import PATIENCE, wait_until
 
 KEY = "kX7/private+Key=9q2Zr8Wv"
 BEHAVIOURS = ["echo400", "echo401", "echo403", "echo404", "echo429", "echo500", "redirect"]
@@ -83,16 +84,18 @@ def test_keys_of_others_are_hidden_too():
 def test_no_error_log_or_file_holds_the_key(vendor, monkeypatch, caplog, tmp_path):
     monkeypatch.setenv(NAMES[vendor][0], KEY)
     caplog.set_level(logging.DEBUG)
-    limits = Limits(timeout=0.2, attempts=2, refusals=1, longest_wait=1)
     seen = []
     for behaviour in BEHAVIOURS:
         with FakeServer(always(behaviour), retry_after="0.01") as server:
             client = find_client(f"{vendor}:{behaviour}", server.base_url(vendor))
             answer_with_key = lambda call: f"you sent {json.dumps(call.headers)}"  # noqa: E731
             server.answer = answer_with_key
+            timeout = 1.0 if behaviour == "hang" else PATIENCE
+            limits = Limits(timeout=timeout, attempts=2, refusals=1, longest_wait=1)
             with Caller(client, limits=limits) as caller:
                 ask = Ask("", ("x",), schema={"type": "object"})
                 seen += [repr(caller.ask_one(ask)), repr(caller.__dict__), repr(client.__dict__)]
+            wait_until(lambda server=server: server.calls)
             sent = server.calls[0].headers
             assert KEY in "".join(sent.values())
     with caplog.at_level(logging.DEBUG):
@@ -162,7 +165,7 @@ def test_a_subprocess_prints_no_key(tmp_path):
             env={**os.environ, **keys},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE,
             cwd=tmp_path,
         )
     assert done.returncode == 0, done.stderr

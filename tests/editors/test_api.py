@@ -7,7 +7,6 @@ import io
 import json
 import os
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -31,6 +30,8 @@ from medebench.errors import InputError, NotReadyError
 from tests.clients.drawing_server import EXACT, FLASH_2_5, PRO_3, WORDS, DrawingServer
 from tests.clients.server import always, in_turn
 from tests.conftest import draw
+from tests.fake_hub import closed_port
+from tests.patience import PATIENCE, wait_until
 
 KINDS = ["gemini", "openai-image"]
 KEY = "sk-very-secret-0123456789abcdef"
@@ -77,7 +78,7 @@ def request_for(tmp_path):
 
 
 def editor_at(server, kind="gemini", **settings):
-    given = {"model": "model", "base_url": server.base_url(kind), "timeout": 2.0, **settings}
+    given = {"model": "model", "base_url": server.base_url(kind), "timeout": PATIENCE, **settings}
     return find_editor(kind, given).editor
 
 
@@ -314,10 +315,11 @@ def test_a_large_picture_is_sent_small_and_comes_back_whole(request_for):
 )
 def test_what_becomes_a_reason(kind, behaviour, reason, calls, request_for):
     with DrawingServer(always(behaviour)) as server:
-        editor = editor_at(server, kind, tries=3, timeout=0.15 if behaviour == "hang" else 2.0)
+        editor = editor_at(server, kind, tries=3, timeout=0.5 if behaviour == "hang" else PATIENCE)
         with pytest.raises(Refused) as caught:
             editor.edit(request_for())
         editor.close()
+        wait_until(lambda: len(server.calls) >= calls)
     assert str(caught.value).startswith(reason), str(caught.value)
     assert len(server.calls) == calls
     answered = not reason.startswith("the model could not")
@@ -355,9 +357,7 @@ def test_what_is_not_the_cases_fault_is_not_tried(kind, behaviour, request_for):
 
 
 def test_no_server_at_all_is_not_the_cases_fault(request_for):
-    with DrawingServer() as server:
-        pass
-    editor = editor_at(server)
+    editor = editor_at(DrawingServer(port=closed_port()))
     with pytest.raises(NotTried, match="no connection"):
         editor.edit(request_for())
     editor.close()
@@ -365,7 +365,7 @@ def test_no_server_at_all_is_not_the_cases_fault(request_for):
 
 def test_a_deadline_ends_it(request_for):
     with DrawingServer(always("hang")) as server:
-        editor = editor_at(server, deadline=0.5, timeout=60.0)
+        editor = editor_at(server, deadline=0.5)
         with pytest.raises(NotTried):
             editor.edit(request_for())
         with pytest.raises(NotTried, match="out of time"):
@@ -402,7 +402,7 @@ def dear(monkeypatch, tmp_path):
         (["half_picture"], {"max_cost": 1.8}, "max-cost"),
         (["words", "401"], {}, "HTTP 401"),
         (["words", "404"], {}, "HTTP 404"),
-        (["words", "hang"], {"deadline": 0.5, "timeout": 60.0}, "out of time"),
+        (["words", "hang"], {"deadline": 5.0}, "out of time"),
     ],
 )
 def test_what_was_paid_for_is_booked(behaviours, settings, why, dear, request_for):
@@ -486,10 +486,9 @@ def test_closing_one_leaves_the_others_their_calls(request_for):
         first.edit(request_for(1))
         assert second.share(first)
         under_way = [pool.submit(second.edit, request_for(number)) for number in range(2, 6)]
-        while len(server.calls) < 5:
-            time.sleep(0.01)
+        wait_until(lambda: len(server.calls) >= 5)
         first.close()
-        assert all(one.result(timeout=20).picture is not None for one in under_way)
+        assert all(one.result(timeout=PATIENCE).picture is not None for one in under_way)
         second.close()
 
 
@@ -673,7 +672,7 @@ def test_an_estimate_makes_no_call(kind, request_for, monkeypatch, tmp_path):
 
 def test_threads_share_one_editor(request_for):
     requests = [request_for(number) for number in range(1, 41)]
-    with DrawingServer(latency=0.1) as server, ThreadPoolExecutor(16) as pool:
+    with DrawingServer(together=2) as server, ThreadPoolExecutor(16) as pool:
         editor = editor_at(server, at_once=16)
         edits = list(pool.map(editor.edit, requests))
         editor.close()

@@ -188,6 +188,6 @@ def test_transformers_run_too(small_set, tmp_path, kontext):
 def test_the_built_in_model_is_one_of_the_family(small_set, tmp_path):
     chosen = find_editor("phantom-editor")
     if chosen.problems():
-        pytest.skip("the built-in model is not part of this checkout yet")
+        pytest.skip("the built-in model is not part of this checkout (git lfs pull, or clone anew)")
     run = mb.edit(small_set, "phantom-editor:steps=2,size=64", out=tmp_path / "run")
     assert {row.reason for row in rows(run).values()} == {None}

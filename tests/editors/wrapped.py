@@ -103,14 +103,17 @@ class Few:
     def __init__(self, settings):
         self.at_once = settings.room
         self.now = self.most = 0
-        self.lock = threading.Lock()
+        self.full = threading.Condition()
 
     def edit(self, request):
-        with self.lock:
+        with self.full:
             self.now += 1
             self.most = max(self.most, self.now)
+            self.full.notify_all()
+            # Until as many have come as may; should more come, they come meanwhile.
+            self.full.wait_for(lambda: self.most >= self.at_once, 600)
         time.sleep(0.02)
-        with self.lock:
+        with self.full:
             self.now -= 1
         return request.case.previous
 

@@ -107,7 +107,7 @@ def _ids(text: str) -> list[int]:
 
 def test_pictures_and_texts_are_those_of_its_authors(tmp_path):
     if not (FOLDER / "health_multimodal").is_dir():
-        pytest.skip("the package of its authors is not installed (make test installs it)")
+        pytest.skip("health_multimodal is not installed (make test installs it)")
     generator = np.random.default_rng(2)
     pictures = [
         draw(1, 340, 461),

@@ -84,6 +84,7 @@ def test_a_change_of_the_roi_is_seen_wherever_it_lies(name, height, width, place
             (height, width),
             place,
             (max(1, round(height * part[0])), max(1, round(width * part[1]))),
+            strict=True,
         )
     )
     before = draw(seed, height, width)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import string
-import time
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -180,9 +179,7 @@ def test_damaged_answers_never_raise_and_never_leave_the_scale(data, finish):
         at = data.draw(st.integers(0, len(text)))
         length = data.draw(st.integers(0, 30))
         text = text[:at] + data.draw(st.sampled_from([*PIECES, ""])) + text[at + length :]
-    start = time.process_time()
     parsed = parse(text, ["ea", "vq", "context"], finish=finish)
-    assert time.process_time() - start < 2
     assert all(0 <= one.value <= 10 for one in parsed.scores.values())
     assert bool(parsed.missing) == bool(parsed.problems)
 

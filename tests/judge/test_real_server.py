@@ -28,10 +28,14 @@ from medebench.judge.model import COMPLAINTS
 from medebench.runs.judging import JudgeLimits
 from medebench.runs.ledger import ScoreRow
 from tests.conftest import draw, write_set
+from tests.patience import PATIENCE
 
 NEEDED = ("torch", "transformers", "tokenizers", "accelerate", "fastapi", "uvicorn", "openai")
 if lacking := [name for name in NEEDED if find_spec(name) is None]:
-    pytest.skip(f"transformers serve: {', '.join(lacking)} not installed", allow_module_level=True)
+    pytest.skip(
+        f"transformers serve needs {', '.join(lacking)} (make test installs them)",
+        allow_module_level=True,
+    )
 
 #: A picture is cut into 4 x 4 patches, each of which is one token of the prompt.
 SIDE, PATCH = 28, 7
@@ -131,7 +135,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         warnings.simplefilter("ignore")
         pytest.importorskip(
             "transformers.cli.serve",
-            reason="this transformers has no `transformers serve`",
+            reason="this transformers has no `transformers serve` (make test installs a newer one)",
             exc_type=ImportError,
         )
         readable = len(SPECIAL) + 256
@@ -160,16 +164,16 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
             stderr=subprocess.STDOUT,
         )
     try:
-        deadline = time.monotonic() + 45
+        end = time.monotonic() + PATIENCE
         while not (found := re.search(r"running on (http://127\.0\.0\.1:\d+)", log.read_text())):
-            if process.poll() is not None or time.monotonic() > deadline:
+            if process.poll() is not None or time.monotonic() > end:
                 pytest.fail(f"transformers serve did not start:\n{log.read_text()[-3000:]}")
             time.sleep(0.1)
         yield Served(f"{found[1]}/v1", log)
     finally:
         process.terminate()
         try:
-            process.wait(10)
+            process.wait(60)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -185,7 +189,7 @@ def ask_all(served: Served, *asks: Ask) -> list[Answer]:
     client = find_client("openai:nonsense", base_url=served.url)
 
     async def run() -> list[Answer]:
-        answers = [await client.ask(ask, timeout=30) for ask in asks]
+        answers = [await client.ask(ask, timeout=PATIENCE) for ask in asks]
         await client.close()
         return answers
 
@@ -232,7 +236,7 @@ def judge_outputs(served: Served, model: str, tmp_path: Path) -> Judged:
         return await send(ask, timeout)
 
     judge.client.ask = noted
-    mb.score(run, [], judge, limits=JudgeLimits(timeout=30))
+    mb.score(run, [], judge, limits=JudgeLimits(timeout=PATIENCE))
     assert served.answered - before == len(asks)
     with run.ledger() as ledger:
         rows = list(ledger.scores())

@@ -23,6 +23,7 @@ from medebench.judge.writing import (
 from medebench.judge.writing.checks import field_problem, paraphrase_problem, sentence_problem
 from tests.clients.server import FakeServer, always, in_turn, mixture
 from tests.conftest import write_set
+from tests.patience import PATIENCE
 
 GOOD = {
     "modality": "clinical photograph",
@@ -57,7 +58,7 @@ def surroundings(tmp_path, monkeypatch):
 
 def call(server, name="openai:test", **given):
     client = find_client(name, base_url=server.base_url(name.partition(":")[0]))
-    limits = Limits(timeout=5.0, attempts=4)
+    limits = Limits(timeout=PATIENCE, attempts=4)
     return Caller(client, limits=limits, cache=AnswerCache(), seed=1, **given)
 
 

@@ -29,7 +29,7 @@ from medebench.weights import find_weights
 from tests.conftest import draw
 from tests.references import run_reference
 
-pytest.importorskip("torch", reason="LPIPS needs torch")
+pytest.importorskip("torch")
 
 FLAX = {"alex": "AlexNet_0", "vgg": "VGG16_0"}
 

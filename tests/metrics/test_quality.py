@@ -165,7 +165,7 @@ for name, change in (("plain", lambda source: source), ("double", double)):
 
 def test_niqe_equals_basicsr(pictures, natural):
     if not (FOLDER / "basicsr").is_dir():
-        pytest.skip("BasicSR is not installed (see tests/references.txt)")
+        pytest.skip("BasicSR is not installed (make test installs it)")
     planes = {f"plane{n}": grey(one) for n, one in enumerate(pictures)}
     told = run_reference(BASICSR, folder=str(FOLDER), **planes)
     found = [niqe(one, 255, natural) for one in pictures]

@@ -90,7 +90,7 @@ def test_a_plan_runs_everything_and_continues(write_plan, tmp_path, small_set):
         ("cases: [unclosed", "line 1"),
         ("- a\n- b", "expected fields"),
         ("cases: {set}\neditors: [identity]\norgans: [Nose]", "no case of organ nose"),
-        ("a: &a [*a]", "cases: field required"),
+        ("a: &a [*a]", "a value that contains itself"),
     ],
 )
 def test_a_bad_plan_is_one_line_and_nothing_is_written(write_plan, tmp_path, text, words):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 import medebench as mb
 from medebench.report import build_report
 from medebench.runs.ledger import WHOLE
+from tests.patience import PATIENCE
 from tests.report.conftest import (
     HOSTILE,
     FakeJudge,
@@ -22,12 +22,12 @@ from tests.report.conftest import (
     put_learned,
     put_set,
 )
+from tests.study.browser.person import CHROMIUM, DRIVER, NO_BROWSER
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-DRIVER = shutil.which("chromedriver")
+webdriver = pytest.importorskip("selenium.webdriver")
 pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER), reason="chromium or chromedriver is not installed"
+    not (CHROMIUM and DRIVER),
+    reason=NO_BROWSER,
 )
 Browser = Any
 CASES = 30
@@ -100,7 +100,7 @@ def browser(driver: Browser, page: Path) -> Iterator[Browser]:
 def wait(driver: Browser) -> Callable[[Callable[[], Any]], Any]:
     from selenium.webdriver.support.ui import WebDriverWait
 
-    return lambda condition: WebDriverWait(driver, 10).until(lambda _: condition())
+    return lambda condition: WebDriverWait(driver, PATIENCE, 0.05).until(lambda _: condition())
 
 
 def js(browser: Browser, code: str) -> Any:

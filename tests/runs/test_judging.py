@@ -23,6 +23,7 @@ from medebench.report import build_report
 from medebench.runs.judging import JudgeLimits, JudgeStoppedError, estimate_judging
 from tests.clients.server import FakeServer, always, in_turn, mixture
 from tests.conftest import write_set
+from tests.patience import TROUBLED, wait_until
 
 KEY = "sk-very-secret-0123456789abcdef"
 
@@ -84,9 +85,9 @@ def values(run):
 
 def test_500_judgements_by_a_server_that_misbehaves(tmp_path):
     run = mb.edit(write_set(tmp_path / "set", 125), "noise", tmp_path / "run", outputs=4)
-    shares = {"429": 0.2, "500": 0.1, "hang": 0.03, "cut": 0.03, "prose": 0.05, "wrong": 0.05}
+    shares = {"429": 0.2, "500": 0.1, "hang": 0.012, "cut": 0.03, "prose": 0.05, "wrong": 0.05}
     with Opinionated(mixture(7, **shares), latency=0.01) as server:
-        mb.score(run, [], judge_at(server), limits=JudgeLimits(timeout=1.0))
+        mb.score(run, [], judge_at(server), limits=JudgeLimits(timeout=TROUBLED))
         rows, known = values(run), expected(run)
         assert len(known) == 500 and len(rows) == 1000
         for (case, k), (accuracy, quality) in known.items():
@@ -101,24 +102,26 @@ def test_500_judgements_by_a_server_that_misbehaves(tmp_path):
         for behaviour in shares:
             assert server.count(behaviour) > 0
         calls = len(server.calls)
-        mb.score(run, [], judge_at(server), limits=JudgeLimits(timeout=1.0))
+        mb.score(run, [], judge_at(server), limits=JudgeLimits(timeout=TROUBLED))
         assert len(server.calls) == calls
 
 
 def test_kill_and_continue_changes_nothing(tmp_path):
     run = mb.edit(write_set(tmp_path / "set", 60), "noise", tmp_path / "run")
-    with Opinionated(mixture(3, **{"429": 0.1, "500": 0.1}), latency=0.05) as server:
+    troubled = mixture(3, **{"429": 0.1, "500": 0.1})
+    with Opinionated(latency=0.05) as server:
+        # Nobody gets to the end before the signal does.
+        server.plan = lambda call: troubled(call) if len(server.judged) < 20 else "hang"
         command = [sys.executable, "-m", "medebench", "score", str(run.path), "--metrics", "cp"]
         command += ["--judge", "openai:test", "--base-url", server.base_url("openai")]
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL, env=os.environ.copy())
-        deadline = time.monotonic() + 60
-        while len(server.judged) < 20 and time.monotonic() < deadline:
-            time.sleep(0.02)
+        wait_until(lambda: len(server.judged) >= 20)
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
         time.sleep(0.3)
         before = sum(server.judged.values())
         assert 20 <= before < 60
+        server.plan = troubled
         subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
         rows = values(run)
         assert {(c, k): rows[c, k, "ea"]["value"] * 10 for c, k in expected(run)} == pytest.approx(

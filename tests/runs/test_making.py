@@ -15,6 +15,7 @@ import medebench as mb
 from medebench.cli import app
 from medebench.editors import NotTried, find_editor
 from medebench.runs.editing import NotAllTriedError
+from tests.patience import PATIENCE
 
 EDITOR = """
 import medebench as mb
@@ -87,7 +88,7 @@ def test_attempts_are_kept_beside_the_output(small_set, tmp_path, own):
 
 
 def test_as_many_at_once_as_the_editor_wants(make_set, tmp_path, own):
-    meet = threading.Barrier(6, timeout=20)
+    meet = threading.Barrier(6, timeout=PATIENCE)
 
     def edit(request):
         meet.wait()

@@ -18,6 +18,7 @@ from sqlalchemy import create_engine, make_url, text
 from medebench.study.design import Study
 from medebench.study.server.serve import serving
 from medebench.study.server.store import open_store
+from tests.patience import PATIENCE
 from tests.study.postgres import NoPostgres, postgresql
 from tests.study.small import small_design, write_study
 
@@ -66,7 +67,7 @@ class Signed(httpx.Client):
     """Somebody's browser: signed in, and sending along what the pages send."""
 
     def __init__(self, url: str, token: str) -> None:
-        super().__init__(base_url=url, timeout=30)
+        super().__init__(base_url=url, timeout=PATIENCE)
         self.token = token
         answer = self.post("/api/sign-in", json={"token": token})
         assert answer.status_code == 200, answer.text
@@ -105,7 +106,7 @@ class Panel:
         return one
 
     def stranger(self) -> httpx.Client:
-        self._open.append(one := httpx.Client(base_url=self.url, timeout=30))
+        self._open.append(one := httpx.Client(base_url=self.url, timeout=PATIENCE))
         return one
 
     def close(self) -> None:
@@ -165,9 +166,14 @@ def start() -> Iterator[Callable[..., Process]]:
 
 
 @contextmanager
-def loading(told: dict[str, Any], seconds: float) -> Iterator[subprocess.Popen[str]]:
-    """Everybody saves without a pause, in a process of its own; all are signed in at the yield."""
-    call = [sys.executable, str(HERE / "load.py"), f"--seconds={seconds}"]
+def loading(
+    told: dict[str, Any], seconds: float, saves: int = 0
+) -> Iterator[subprocess.Popen[str]]:
+    """Everybody saves without a pause, in a process of its own.
+
+    At the yield all are signed in, and so many saves are acknowledged.
+    """
+    call = [sys.executable, str(HERE / "load.py"), f"--seconds={seconds}", f"--tell={saves}"]
     pipe = subprocess.PIPE
     load = subprocess.Popen(call, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
     try:
@@ -176,6 +182,8 @@ def loading(told: dict[str, Any], seconds: float) -> Iterator[subprocess.Popen[s
         load.stdin.flush()
         line = load.stderr.readline()
         assert line == "all are signed in\n", line + load.stderr.read()
+        if saves:
+            assert load.stderr.readline() == f"{saves} are saved\n"
         yield load
     finally:
         if load.poll() is None:

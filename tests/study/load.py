@@ -1,6 +1,6 @@
 """Many annotators who save without a pause, and what the server acknowledged of it.
 
-`python load.py --seconds 3 < {"url": ..., "tokens": {...}}` prints one JSON object:
+`python load.py --seconds 3 --tell 20 < {"url": ..., "tokens": {...}}` prints one JSON object:
 `acknowledged` = [annotator, place, version, ranks], `seconds` = how long each save took,
 `problems` = answers other than 200, `broken` = how many people lost their connection.
 It speaks HTTP by hand, because on a small machine a client library would take the time that is to
@@ -30,6 +30,8 @@ class Tally:
     problems: list[str] = field(default_factory=list)
     broken: int = 0
     elapsed: float = 0.0
+    #: After so many saves a line on standard error says so.
+    tell: int = 0
 
 
 class Start:
@@ -126,14 +128,16 @@ async def annotate(
             tally.seconds.append(time.perf_counter() - started)
             task["version"] = told["version"]
             tally.acknowledged.append((name, place, told["version"], ranks))
+            if len(tally.acknowledged) == tally.tell:
+                print(f"{tally.tell} are saved", file=sys.stderr, flush=True)
     except (OSError, asyncio.IncompleteReadError):
         tally.broken += 1
     finally:
         browser.close()
 
 
-async def run(url: str, tokens: dict[str, str], seconds: float) -> Tally:
-    tally = Tally()
+async def run(url: str, tokens: dict[str, str], seconds: float, tell: int = 0) -> Tally:
+    tally = Tally(tell=tell)
     people = {name: token for name, token in tokens.items() if name != "admin"}
     begin = Start(len(people))
     work = [annotate(url, *person, begin, seconds, tally) for person in people.items()]
@@ -145,6 +149,8 @@ async def run(url: str, tokens: dict[str, str], seconds: float) -> Tally:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=3.0)
+    parser.add_argument("--tell", type=int, default=0)
     chosen = parser.parse_args()
     given = json.loads(sys.stdin.readline())
-    print(json.dumps(asyncio.run(run(given["url"], given["tokens"], chosen.seconds)).__dict__))
+    tally = asyncio.run(run(given["url"], given["tokens"], chosen.seconds, chosen.tell))
+    print(json.dumps(tally.__dict__))

@@ -42,9 +42,9 @@ def postgresql() -> Iterator[str]:
         initdb: list[str | Path] = [binaries / "initdb", "-D", data, "-U", "study", "--no-sync"]
         initdb += ["-A", "scram-sha-256", "--pwfile", folder / "password"]
         initdb += ["--no-locale", "-E", "UTF8"]
-        done = subprocess.run(initdb, capture_output=True, text=True, cwd="/", timeout=60, **owner)
+        done = subprocess.run(initdb, capture_output=True, text=True, cwd="/", **owner)
         if done.returncode:
-            raise NoPostgres(done.stderr[-500:])
+            raise NoPostgres(f"PostgreSQL could not be set up ({_last(done.stderr)})")
         with _running(binaries, data, folder / "log", owner) as port:
             from urllib.parse import quote
 
@@ -55,6 +55,27 @@ def postgresql() -> Iterator[str]:
 
 @contextmanager
 def _running(binaries: Path, data: Path, log: Path, owner: dict[str, Any]) -> Iterator[int]:
+    # Between asking for a free port and taking it, somebody else may.
+    for _ in range(10):
+        server, port = _started(binaries, data, log, owner)
+        if _is_ready(server, port, log):
+            break
+        if b"in use" not in log.read_bytes():
+            raise NoPostgres(f"PostgreSQL does not start ({_last(log.read_text('utf-8'))})")
+    try:
+        yield port
+    finally:
+        server.send_signal(signal.SIGQUIT)  # at once; nobody needs what is in it
+        try:
+            server.wait(60)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+
+
+def _started(
+    binaries: Path, data: Path, log: Path, owner: dict[str, Any]
+) -> tuple[subprocess.Popen[bytes], int]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
@@ -62,28 +83,20 @@ def _running(binaries: Path, data: Path, log: Path, owner: dict[str, Any]) -> It
     settings += ["-c", f"port={port}", "-c", "shared_buffers=32MB", "-c", "fsync=on"]
     call: list[str | Path] = [binaries / "postgres", "-D", data, *settings]
     with log.open("wb") as told:
-        server = subprocess.Popen(call, stdout=told, stderr=told, cwd="/", **owner)
-    try:
-        _wait(server, port, log)
-        yield port
-    finally:
-        server.send_signal(signal.SIGQUIT)  # at once; nobody needs what is in it
-        try:
-            server.wait(20)
-        except subprocess.TimeoutExpired:
-            server.kill()
-            server.wait()
+        return subprocess.Popen(call, stdout=told, stderr=told, cwd="/", **owner), port
 
 
-def _wait(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
-    for _ in range(300):
-        if server.poll() is not None:
-            break
+def _is_ready(server: subprocess.Popen[bytes], port: int, log: Path) -> bool:
+    while server.poll() is None:
         if b"ready to accept connections" in log.read_bytes():
-            with socket.create_connection(("127.0.0.1", port), timeout=5):
-                return
+            with socket.create_connection(("127.0.0.1", port)):
+                return True
         time.sleep(0.1)
-    raise NoPostgres(log.read_text("utf-8", "replace")[-500:])
+    return False
+
+
+def _last(text: str) -> str:
+    return (text.strip().splitlines() or ["no word"])[-1][:200]
 
 
 def _binaries() -> Path:
@@ -91,7 +104,7 @@ def _binaries() -> Path:
         return Path(found).resolve().parent
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
     if not folders:
-        raise NoPostgres("there are no PostgreSQL binaries on this machine")
+        raise NoPostgres("PostgreSQL is not installed (apt-get install postgresql)")
     return folders[-1].parent
 
 
@@ -104,7 +117,7 @@ def _owner() -> dict[str, Any]:
         except KeyError:
             continue
         return {"user": found.pw_uid, "group": found.pw_gid, "extra_groups": []}
-    raise NoPostgres("PostgreSQL does not run as root, and there is no other user")
+    raise NoPostgres("PostgreSQL does not run as root (add a user named nobody or postgres)")
 
 
 if __name__ == "__main__":

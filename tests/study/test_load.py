@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from medebench.study.design import open_study
 from medebench.study.server.store import open_store
+from tests.patience import PATIENCE
 from tests.study.conftest import Process, loading
 from tests.study.small import small_design, write_study
 
@@ -38,7 +38,7 @@ def test_fifty_annotators_at_once(tmp_path: Path, database: str, start: Callable
     write_study(tmp_path / "study", small_design(annotators=PEOPLE))
     server = start(tmp_path / "study", database)
     with loading(server.told, seconds=1.0) as load:
-        told = json.loads(load.communicate(timeout=60)[0])
+        told = json.loads(load.communicate(timeout=PATIENCE)[0])
     assert told["problems"] == [] and told["broken"] == 0
     kept = acknowledged(told)
     assert len({name for name, _, _ in kept}) == PEOPLE
@@ -51,17 +51,16 @@ def test_a_server_killed_among_fifty_annotators_loses_nothing_it_acknowledged(
 ):
     write_study(tmp_path / "study", small_design(annotators=PEOPLE))
     server = start(tmp_path / "study", database)
-    with loading(server.told, seconds=30) as load:
-        time.sleep(1.0)
+    with loading(server.told, PATIENCE, saves=2 * PEOPLE) as load:
         server.process.kill()
-        told = json.loads(load.communicate(timeout=60)[0])
+        told = json.loads(load.communicate(timeout=PATIENCE)[0])
     assert told["broken"] == PEOPLE and told["problems"] == []
     kept = acknowledged(told)
     assert len(kept) > PEOPLE
 
     again = start(tmp_path / "study", database)  # nothing has to be repaired by hand
     with loading(again.told, seconds=0.3) as load:
-        later = json.loads(load.communicate(timeout=60)[0])
+        later = json.loads(load.communicate(timeout=PATIENCE)[0])
     assert later["problems"] == [] and later["broken"] == 0
     after = stored(tmp_path / "study", database)
     for where, ranks in (kept | acknowledged(later)).items():

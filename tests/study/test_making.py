@@ -17,9 +17,11 @@ from medebench.cases import open_case
 from medebench.cases.image import read_picture
 from medebench.errors import ImageError, InputError
 from medebench.files import TEMPORARY, sha256
+from medebench.stamp import STAMP
 from medebench.study.design import RUINED, open_study
 from medebench.study.making import new_study
 from tests.conftest import REPOSITORY, write_set
+from tests.patience import PATIENCE
 from tests.study.test_pictures import chunks
 
 EDITORS = {"zz-magic-model": "blur", "aa-other-model": "noise", "mm-lazy-model": "identity"}
@@ -71,7 +73,11 @@ def test_the_study_opens_again_and_all_its_pictures_are_there(made):
     named = [name for case in study.design.cases for name in _names(case)]
     assert len(set(named)) == len(named)
     assert sorted(named) == sorted(path.name for path in study.pictures.iterdir())
-    assert sorted(path.name for path in study.path.iterdir()) == ["pictures", "study.json"]
+    assert sorted(path.name for path in study.path.iterdir()) == [
+        STAMP,
+        "pictures",
+        "study.json",
+    ]
     used = {task.case for one in study.design.annotators for task in one.tasks}
     assert used == set(range(len(study.design.cases)))
     for one in study.design.annotators:
@@ -391,11 +397,13 @@ def test_interruption_leaves_nothing(broken):
 PROGRAM = """
 import sys, time
 import medebench as mb
+from medebench.stamp import STAMP
 from medebench.study.making import new_study
 
 def slowly(done, total):
     print(done, flush=True)
-    time.sleep(0.2)
+    if done == 2:
+        time.sleep(600)
 
 new_study([mb.open_run(path) for path in sys.argv[2:]], sys.argv[1], progress=slowly)
 """
@@ -416,7 +424,7 @@ def test_a_real_process_that_is_interrupted(broken):
             pass
         assert [path.name.startswith(TEMPORARY) for path in out.parent.iterdir()] == [True]
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=30) != 0
+        assert process.wait(timeout=PATIENCE) != 0
     assert list(out.parent.iterdir()) == []
 
 

@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from medebench.study.results.verdict import HASTY
 from medebench.study.server.security import read_origin
 from medebench.study.server.serve import serve, serving, warning
 from medebench.study.server.store import open_store
+from tests.patience import PATIENCE, wait_until
 from tests.study.conftest import RANKS, Panel, Process
 from tests.study.small import MODELS, small_design, write_study
 
@@ -474,12 +474,10 @@ def test_a_signal_ends_it_cleanly_and_finishes_saves(
     panel = Panel(study, server.url, None)
     tab = panel.again(server.told["tokens"]["annotator-1"])
     tab.save(1, 0)
-    begin = time.perf_counter()
     server.process.send_signal(number)
-    _, errors = server.process.communicate(timeout=20)
+    _, errors = server.process.communicate(timeout=PATIENCE)
     assert server.process.returncode == 0
     assert errors == ""
-    assert time.perf_counter() - begin < 10
     panel.close()
     with open_store(study) as store:
         assert store.count() == 1
@@ -496,10 +494,10 @@ def test_who_is_in_a_hurry_gets_no_traceback(study: Study, start: Callable[..., 
         )
         assert httpx.get(f"{server.url}/join").status_code == 200
         server.process.send_signal(signal.SIGINT)
-        with pytest.raises(subprocess.TimeoutExpired):
-            server.process.wait(0.5)
+        wait_until(lambda: not reaches(f"{server.url}/"), "the first Ctrl-C")
+        assert server.process.poll() is None
         server.process.send_signal(signal.SIGINT)
-        _, errors = server.process.communicate(timeout=5)
+        _, errors = server.process.communicate(timeout=PATIENCE)
     assert (server.process.returncode, errors) == (0, "")
 
 
@@ -519,7 +517,7 @@ class Command:
             self.url = lines[-1].split(": ")[-1].split(" ")[0] if lines else ""
             self.answers = self.url and reaches(self.url)
             process.send_signal(signal.SIGINT)
-            self.told, rest = process.communicate(timeout=20)
+            self.told, rest = process.communicate(timeout=PATIENCE)
             self.said = "".join(lines) + rest
             self.code = process.returncode
 
@@ -590,7 +588,7 @@ def test_the_log_holds_no_secrets(study: Study, start: Callable[..., Process]):
     secrets = [tab.token, *tab.cookies.values(), tab.headers["x-medebench-token"]]
     panel.close()
     server.process.send_signal(signal.SIGTERM)
-    _, errors = server.process.communicate(timeout=20)
+    _, errors = server.process.communicate(timeout=PATIENCE)
     assert "p1.png" in errors
     for secret in secrets:
         assert secret not in errors

@@ -23,6 +23,7 @@ from medebench.study.server.serve import serving
 from medebench.study.server.store import Store, open_store
 from medebench.study.server.tokens import hashed
 from medebench.study.server.writer import Writer
+from tests.patience import PATIENCE
 from tests.study.conftest import RANKS
 from tests.study.small import small_design, write_study
 
@@ -149,7 +150,7 @@ def test_of_many_tabs_at_once_exactly_one_writes_the_next_version(study: Study, 
     def tab(number: int) -> None:
         with open_store(study, database) as store:
             for base in range(rounds):
-                gate.wait(30)
+                gate.wait(PATIENCE)
                 outcomes.append(store.save(wish(base, f"{number}-{base}")))
 
     threads = [threading.Thread(target=tab, args=(number,)) for number in range(tabs)]
@@ -194,7 +195,7 @@ def test_processes_do_not_overwrite_each_other(study: Study, database: str):
         )
         for name in ("one", "other")
     ]
-    told = [one.communicate(timeout=60) for one in processes]
+    told = [one.communicate(timeout=PATIENCE) for one in processes]
     assert [one.returncode for one in processes] == [0, 0], told
     versions = sorted(int(line) for out, _ in told for line in out.split())
     assert versions == list(range(1, len(versions) + 1))
@@ -231,7 +232,7 @@ def test_a_save_in_the_moment_of_closing_is_either_before_it_or_refused(
             ) -> None:
                 with open_store(study, database) as store:
                     base = len(store.versions(ME, place, most=100_000))
-                    ready.wait(30)
+                    ready.wait(PATIENCE)
                     for step in range(1000):
                         outcome = store.save(wish(base + step, f"k{base + step}", place=place))
                         if not isinstance(outcome, Saved):
@@ -242,7 +243,7 @@ def test_a_save_in_the_moment_of_closing_is_either_before_it_or_refused(
             threads = [threading.Thread(target=work, args=(place,)) for place in range(3)]
             for one in threads:
                 one.start()
-            ready.wait(30)
+            ready.wait(PATIENCE)
             closing.close_study()
             at_closing = closing.count()
             for one in threads:
@@ -265,7 +266,7 @@ def test_several_processes_may_make_the_tables(study: Study, database: str):
     problems: list[BaseException] = []
 
     def make() -> None:
-        gate.wait(30)
+        gate.wait(PATIENCE)
         try:
             with open_store(study, database) as store:
                 store.invite(ME)

@@ -125,7 +125,10 @@ def test_the_identity_waits_until_it_is_asked_for(tmp_path, hashed):
     assert set(hashed) == {"model.safetensors"}
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(content=st.binary(max_size=200))
 def test_any_bytes_are_a_file_of_weights_or_a_reason(tmp_path, content):
     """No header, however odd, breaks the look."""

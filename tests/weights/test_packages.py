@@ -16,7 +16,8 @@ from medebench.errors import InputError, MedebenchError, NotReadyError
 from medebench.weights import KNOWN, Found, find_weights
 from medebench.weights.getting import get_weights
 from medebench.weights.packages import Archives
-from tests.fake_hub import Answer, closed_port, hang, wait_until
+from tests.fake_hub import Answer, closed_port, hang
+from tests.patience import PATIENCE, wait_until
 from tests.weights.conftest import CONTENT, tar_archive, write_files, zip_archive
 from tests.weights.model_hub import serving
 
@@ -266,7 +267,7 @@ def test_ctrl_c_leaves_nothing(machine, scratch):
         asked.append(path)
         made = Answer(page, headers={"Content-Type": "text/html"})
         if path.endswith(".whl"):
-            hang(60)(made)
+            hang()(made)
         return made
 
     with serving(answer) as address:
@@ -287,6 +288,6 @@ def test_ctrl_c_leaves_nothing(machine, scratch):
         wait_until(lambda: any(path.endswith(".whl") for path in asked))
         time.sleep(0.2)
         os.killpg(process.pid, signal.SIGINT)
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130 and said.count("\n") == 1 and "stopped" in said
     assert not (machine / "out").exists()

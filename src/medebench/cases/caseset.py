@@ -11,6 +11,7 @@ from pathlib import Path
 
 from medebench.cases.case import Case
 from medebench.errors import InputError
+from medebench.files import read_bytes
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ def hash_case(case: Case) -> CaseHash:
     parts = {name: _short(json.dumps(value).encode()) for name, value in told.items()}
     for role, path in sorted(case.files().items()):
         try:
-            content = hashlib.sha256(path.read_bytes()).digest()
+            content = hashlib.sha256(read_bytes(path)).digest()
         except OSError as error:
             content = f"unreadable: {error.strerror}".encode()
         digest.update(role.encode() + content)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import os
 import re
@@ -20,7 +21,7 @@ from medebench.cases.caseset import CaseSet
 from medebench.cases.load import load_cases
 from medebench.cases.readers.medebench import METADATA
 from medebench.errors import InputError, MedebenchError
-from medebench.files import alone, sha256, write_bytes, write_json
+from medebench.files import alone, read_bytes, sha256, write_bytes, write_json
 
 KNOWN = {"medebench": "LIUMinghao/MedEBench"}
 SOURCE = "medebench-source.json"
@@ -48,7 +49,9 @@ def get_cases(
     repo = _repo(name)
     out = Path(os.path.realpath(Path(out).expanduser()))
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise InputError(f"{out}: is already there and not empty; choose another folder")
+        if not _is_complete(out, repo, revision):
+            raise InputError(f"{out}: is already there and not empty; choose another folder")
+        return load_cases(out, strict=False)
     offline = os.environ.get("HF_HUB_OFFLINE") or os.environ.get("TRANSFORMERS_OFFLINE") or ""
     if offline.upper() in ("1", "ON", "YES", "TRUE"):
         raise InputError(f"{repo} is not fetched: HF_HUB_OFFLINE is set; unset it and run again")
@@ -62,7 +65,7 @@ def get_cases(
         files = hub.files()
         with alone(staging, out):
             _gather(files, hub, staging, progress or (lambda done, total: None))
-            source = {"repo": repo, "revision": hub.commit, "files": len(files)}
+            source = {"repo": repo, "revision": hub.commit, "asked": revision, "files": len(files)}
             write_json(staging / SOURCE, source | {"bytes": sum(file.size for file in files)})
             if out.is_dir():
                 out.rmdir()
@@ -73,6 +76,19 @@ def get_cases(
     finally:
         chatter.set_verbosity(level)
     return load_cases(out, strict=False)
+
+
+def _is_complete(out: Path, repo: str, revision: str) -> bool:
+    """Whether the same call has filled this folder, and nothing is missing."""
+    try:
+        source = json.loads(read_bytes(out / SOURCE))
+        found = [path for path in out.rglob("*") if path.is_file() and path.name != SOURCE]
+        whole = [len(found), sum(path.stat().st_size for path in found)]
+        asked = (source.get("asked", "main"), source["revision"])
+        same = source["repo"] == repo and revision in asked
+        return bool(same and [source["files"], source["bytes"]] == whole)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return False
 
 
 @dataclass(frozen=True)

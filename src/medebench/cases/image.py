@@ -23,6 +23,7 @@ from medebench.errors import (
     InputError,
     OversizedImageError,
 )
+from medebench.files import read_bytes
 
 #: (height, width, 3), uint8 or uint16.
 Picture: TypeAlias = NDArray[Any]
@@ -94,7 +95,7 @@ def read_mask(path: Path, data: bytes | None = None) -> Mask:
 
 def read_file(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_bytes(path)
     except FileNotFoundError:
         raise ImageError(f"{path}: no such file") from None
     except OSError as error:

@@ -25,28 +25,35 @@ def make(
 
         medebench cases make chest-phantoms --count 64 --out chests
     """
+    from medebench.cases.phantoms import VERSION
+    from medebench.cases.phantoms.chest import VERSION as CHEST_VERSION
     from medebench.errors import InputError
+    from medebench.files import unwritable, whole_folder
+    from medebench.stamp import read_stamp, write_stamp
 
     if kind not in ("phantoms", "chest-phantoms"):
         raise InputError(f"'{kind}' cannot be made; there is: phantoms, chest-phantoms")
     out = out.expanduser().absolute()
-    with progress_bar("drawing phantoms") as progress:
-
-        def drawn(done: int) -> None:
-            progress(done, count)
-
+    version = VERSION if kind == "phantoms" else CHEST_VERSION
+    made_from = {"kind": kind, "count": count, "seed": seed, "version": version}
+    complete = read_stamp(out, made_from) is not None
+    if not complete:
         try:
-            if kind == "phantoms":
-                from medebench.cases.phantoms import write_phantoms
-
-                write_phantoms(out, count, seed, progress=drawn, workers=workers)
-            else:
-                from medebench.cases.phantoms.chest.write import write_chest_phantoms
-
-                write_chest_phantoms(out, count, seed, progress=drawn, workers=workers)
-        except FileExistsError:
-            raise InputError(f"{out}: exists and is not empty; choose another --out") from None
+            with whole_folder(out) as folder:
+                _draw(kind, folder, count, seed, workers)
+                write_stamp(folder, made_from)
+        except OSError as error:
+            raise unwritable(out, error) from error
     if as_json:
-        print_json({"out": str(out), "count": count, "seed": seed})
+        print_json({"out": str(out), "count": count, "seed": seed, "already_complete": complete})
     else:
-        say(f"{count} phantoms in {out}")
+        say(f"{'already complete: ' if complete else ''}{count} phantoms in {out}")
+
+
+def _draw(kind: str, out: Path, count: int, seed: int, workers: int | None) -> None:
+    from medebench.cases.phantoms import write_phantoms
+    from medebench.cases.phantoms.chest.write import write_chest_phantoms
+
+    write = write_phantoms if kind == "phantoms" else write_chest_phantoms
+    with progress_bar("drawing phantoms") as progress:
+        write(out, count, seed, progress=lambda done: progress(done, count), workers=workers)

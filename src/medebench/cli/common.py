@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any, ParamSpec, TypeVar
 
 import typer
@@ -69,8 +70,7 @@ def guarded(function: Callable[P, R]) -> Callable[P, R]:
         except OSError as error:
             if debugging():
                 raise
-            name = f"{error.filename}: " if error.filename else ""
-            raise fail(f"{name}{error.strerror or error}", 1) from None
+            raise fail(_of_files(error), 1) from None
         except (typer.Exit, typer.Abort):
             raise
         except Exception as error:
@@ -80,6 +80,15 @@ def guarded(function: Callable[P, R]) -> Callable[P, R]:
             raise fail(f"unexpected {what} (--debug shows where; please report it)", 1) from None
 
     return wrapper
+
+
+def _of_files(error: OSError) -> str:
+    from medebench.files import disk_trouble
+
+    named = isinstance(error.filename, str)
+    where = f"{error.filename}: " if named else ""
+    folder = Path(error.filename).parent if named else Path.cwd()
+    return where + (disk_trouble(error, folder) or error.strerror or str(error))
 
 
 def fail(message: str, code: int) -> typer.Exit:

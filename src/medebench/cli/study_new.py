@@ -79,12 +79,15 @@ def new(
                 "controls": made.controls,
                 "repeats": made.repeats,
                 "warnings": made.warnings,
+                "already_complete": made.already_complete,
             }
         )
         return
     counts = sorted({taken for taken, _ in made.organs.values()})
     each = f"{counts[0]} each" if len(counts) == 1 else f"{counts[0]} to {counts[-1]} each"
     organs = f"{len(made.organs)} organs, {each}"
+    if made.already_complete:
+        say(f"already complete: {made.study.path}")
     say(f"{made.cases} cases ({organs}), {made.shared} of them for two or more annotators")
     for name, tasks in made.tasks.items():
         extra = f"1 trial, {made.controls} controls and {made.repeats} repeats among them"

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from medebench.cases.builtin import is_builtin
 from medebench.cases.case import id_problem
 from medebench.errors import InputError
+from medebench.runs.run import MOST_OUTPUTS
 from medebench.yamlfile import parse_fields, read_text
 
 
@@ -25,7 +26,7 @@ class EditorEntry(_Part):
     editor: str
     name: str | None = None
     settings: dict[str, Any] = {}
-    outputs: int | None = Field(None, ge=1)
+    outputs: int | None = Field(None, ge=1, le=MOST_OUTPUTS)
     seed: int | None = None
     #: Lists of values to try, all combinations; the best is chosen as the plan's `choose` says.
     sweep: dict[str, list[Any]] = {}
@@ -81,7 +82,7 @@ class PlanModel(_Part):
     limit: int | None = Field(None, ge=1)
     out: str | None = None
     seed: int = 0
-    outputs: int = Field(1, ge=1)
+    outputs: int = Field(1, ge=1, le=MOST_OUTPUTS)
     editors: list[EditorEntry] = []
     choose: ChooseEntry | None = None
     adopt: list[AdoptEntry] = []

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from medebench.errors import InputError
-from medebench.files import TEMPORARY, write_bytes
+from medebench.files import TEMPORARY, unwritable, write_bytes
 
 MARKER = ".medebench-report.json"
 FORMAT = 1
@@ -82,7 +82,7 @@ def _open(path: Path) -> dict[str, Any]:
         elif not os.access(path, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror})") from error
+        raise unwritable(path, error) from error
     return facts
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from medebench.report.facts import STAND_IN, Score
+from medebench.spreadsheet import plain
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -246,9 +247,8 @@ def _md_text(note: str) -> str:
 
 
 def _safe(value: object) -> object:
-    """Spreadsheets run cells that begin like a formula; names come from strangers."""
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
-        return "'" + value
+    if isinstance(value, str):
+        return plain(value)
     if isinstance(value, float):
         return json.dumps(value)
     return "" if value is None else value

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from medebench.cases import OpenCase
 from medebench.errors import MedebenchError
-from medebench.files import sha256
+from medebench.files import read_bytes, sha256
 from medebench.grounding import hot_region
 from medebench.grounding.maps import read_map
 from medebench.grounding.regions import read_region
@@ -53,7 +53,7 @@ def plan_overlays(material: Material, found: Sequence[Found]) -> dict[str, list[
             continue
         for kind, path in _candidates(one):
             digest = material.places[one.case][2]
-            key = key_of("overlay", kind, digest, sha256(path.read_bytes()))
+            key = key_of("overlay", kind, digest, sha256(read_bytes(path)))
             place = one.entry.index, one.case, one.k
             wanted.setdefault(one.case, []).append(Wanted(place, Overlay(key, kind), path))
     return wanted

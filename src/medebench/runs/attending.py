@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from medebench.cases import Case, OpenCase, open_case
 from medebench.errors import InputError, one_line
-from medebench.files import sha256
+from medebench.files import read_bytes, sha256
 from medebench.grounding import chance, energy_inside, hot_region, iou, pointing_hit
 from medebench.grounding.maps import read_map
 from medebench.metrics import Undefined
@@ -65,7 +65,7 @@ def plan_looks(
         for (case_id, k), row in outputs.items():
             path = run.attention_path(case_id, k)
             there = path.is_file() and "attention" in row.detail and row.sha256 is not None
-            variant = sha256(path.read_bytes())[:16] if there else None
+            variant = sha256(read_bytes(path))[:16] if there else None
             case, state = cases[case_id], run.states[case_id]
             if known.get((case_id, k), ()) == (row.sha256, state.digest, variant):
                 continue

@@ -22,6 +22,7 @@ from medebench.runs.making import Maker, Work
 from medebench.runs.provenance import now, versions
 from medebench.runs.run import (
     INFO,
+    MOST_OUTPUTS,
     CasesInfo,
     Run,
     RunInfo,
@@ -32,7 +33,7 @@ from medebench.runs.run import (
 )
 
 
-class DiskFullError(MedebenchError):
+class DiskError(MedebenchError):
     pass
 
 
@@ -109,11 +110,9 @@ def _run(
                     failures.note(done.outputs)
                     finished += 1
                     progress(finished, total)
-                    if any(row.detail.get("disk_full") for row in done.outputs):
-                        raise DiskFullError(
-                            f"{run.path}: the disk is full; free some space, "
-                            "then run again with --retry-failed"
-                        )
+                    for row in done.outputs:
+                        if trouble := row.detail.get("disk"):
+                            raise DiskError(f"{run.path}: {trouble} with --retry-failed")
             finally:
                 results.close()
             not_tried += maker.not_tried
@@ -208,8 +207,8 @@ def _job(
         editor = find_editor(editor, settings)
     chosen = [editor] if isinstance(editor, Chosen) else list(editor)
     found = load_cases(cases)
-    if outputs < 1:
-        raise InputError("outputs: at least one per case")
+    if not 1 <= max(outputs, len(chosen)) <= MOST_OUTPUTS or outputs < 1:
+        raise InputError(f"outputs: 1 to {MOST_OUTPUTS} per case")
     for one in chosen if ready else ():
         one.require_ready()
     shown = _demonstrations(found, pool, chosen, workers)

@@ -9,8 +9,9 @@ from pathlib import Path
 import polars as pl
 
 from medebench.errors import InputError
-from medebench.files import write_bytes
+from medebench.files import unwritable, write_bytes
 from medebench.runs.run import COLUMNS, Run
+from medebench.spreadsheet import plain_texts
 
 #: Only files of these kinds are replaced.
 SUFFIXES = (".csv", ".parquet", ".jsonl", ".ndjson")
@@ -32,7 +33,7 @@ def export_runs(runs: Sequence[Run], out: Path, form: str) -> int:
         raise InputError(f"{runs[0].path}: has no scores yet; run `medebench score` first")
     stream = io.BytesIO()
     if form == "csv":
-        table.write_csv(stream)
+        plain_texts(table).write_csv(stream)
     elif form == "parquet":
         table.write_parquet(stream)
     elif form == "jsonl":
@@ -42,7 +43,7 @@ def export_runs(runs: Sequence[Run], out: Path, form: str) -> int:
     try:
         write_bytes(out, stream.getvalue())
     except OSError as error:
-        raise InputError(f"{out}: cannot be written ({error.strerror})") from error
+        raise unwritable(out, error) from error
     return table.height
 
 

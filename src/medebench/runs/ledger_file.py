@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from medebench.errors import InputError, MedebenchError, one_line
+from medebench.files import disk_trouble
 
 SCHEMA_VERSION = 2
 #: The version before rows had checksums; its ledgers are read, and continued as the present one.
@@ -280,8 +281,8 @@ def clear_errors(path: Path) -> Iterator[None]:
         raise MedebenchError(f"{path}: a row was refused ({error})") from error
     except sqlite3.OperationalError as error:
         said = str(error)
-        if "full" in said:
-            raise MedebenchError(f"{path}: the disk is full; free some space, run again") from error
+        if trouble := disk_trouble(error, path.parent):
+            raise MedebenchError(f"{path.parent}: {trouble}") from error
         if any(word in said for word in _OUTSIDE):
             raise MedebenchError(f"{path}: {said}") from error
         raise damaged(path, said) from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import time
 from collections import Counter
 from collections.abc import Generator, Iterator
@@ -15,7 +14,7 @@ from medebench.cases.image import encode_png
 from medebench.editors import BatchEditor, Chosen, Edit, NotTried, Refused, Request, case_seed
 from medebench.editors.returned import as_map, as_picture
 from medebench.errors import ImageError, InputError, one_line
-from medebench.files import sha256, write_bytes
+from medebench.files import disk_trouble, sha256, write_bytes
 from medebench.grounding.maps import write_map
 from medebench.parallel import in_parallel
 from medebench.runs.demonstrations import Demonstrations
@@ -159,9 +158,10 @@ class Maker:
             for path, data in files.items():
                 write_bytes(path, data)
         except OSError as error:
-            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-            reason = "the disk is full" if full else f"could not be written ({error.strerror})"
-            return row(None, reason, {"disk_full": True} if full else {})
+            trouble = disk_trouble(error, self._run.path)
+            if trouble is None:
+                return row(None, f"could not be written ({error.strerror})", {})
+            return row(None, trouble.partition(";")[0], {"disk": trouble})
         # Tells `ground` that the map beside the picture is this picture's.
         told: dict[str, Any] = {"attention": {}} if looked is not None else {}
         return row(sha256(next(iter(files.values()))), None, told | result.detail)

@@ -12,7 +12,7 @@ from medebench.cases import Case, load_cases, open_case
 from medebench.cases.caseset import hash_case
 from medebench.editors import case_seed
 from medebench.errors import ImageError, InputError
-from medebench.files import sha256
+from medebench.files import read_bytes, sha256
 from medebench.runs.ledger import (
     CaseRow,
     Ledger,
@@ -138,7 +138,7 @@ def _output(run: Run, path: Path, case_id: str, k: int) -> OutputRow:
     seed = None
     if info.adopted_from is None:
         seed = case_seed(info.seed, case_id, 0 if info.sweep else k)
-    return OutputRow(case_id, k, sha256(path.read_bytes()), None, seed, detail)
+    return OutputRow(case_id, k, sha256(read_bytes(path)), None, seed, detail)
 
 
 def _scores(

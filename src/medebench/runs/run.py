@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from medebench.cases.caseset import CaseSet
 from medebench.errors import BusyError, InputError
-from medebench.files import TEMPORARY, sweep, write_json
+from medebench.files import TEMPORARY, read_bytes, sweep, unwritable, write_json
 from medebench.runs.case_state import CasesNow, CaseState, as_valid_now, states_of
 from medebench.runs.ledger import STALE_CASE, STALE_SET, CaseRow, Ledger, ScoreRow, SetRow
 from medebench.runs.recovery import Recovery, recover
@@ -29,6 +29,8 @@ EDITS = "edits"
 ATTENTION = "attention"
 CHANGE = "change"
 ATTEMPTS = "attempts"
+#: More outputs of a case than anybody asks for.
+MOST_OUTPUTS = 1000
 #: The columns of the long table that `medebench export` writes, in this order.
 COLUMNS = ("run", "editor", "organ", "task", "case", "k", "metric", "value", "reason", "finding")
 
@@ -92,10 +94,19 @@ class RunInfo(BaseModel):
     #: Pictures of an adopted folder that are named after no case.
     unmatched: list[str] = []
     seed: int = 0
-    outputs_per_case: int = 1
+    outputs_per_case: int = Field(1, ge=1)
     cases: CasesInfo
     created: str
     versions: dict[str, str] = {}
+
+    @model_validator(mode="after")
+    def _bounded(self) -> RunInfo:
+        # Adopted files are named as people like, and none of them counts as missing.
+        if self.adopted_from is None and self.outputs_per_case > MOST_OUTPUTS:
+            raise ValueError(
+                f"outputs_per_case is {self.outputs_per_case}, not 1 to {MOST_OUTPUTS}"
+            )
+        return self
 
     def differs(self, other: RunInfo) -> str | None:
         """What about the two runs is not the same work, if anything."""
@@ -314,7 +325,7 @@ def open_run(path: str | Path) -> Run:
     if not info.is_file():
         raise InputError(f"{path}: not a run (it has no {INFO})")
     try:
-        read = RunInfo.model_validate_json(info.read_bytes())
+        read = RunInfo.model_validate_json(read_bytes(info))
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"])) or "the file"
@@ -337,7 +348,7 @@ def create_or_continue(path: str | Path, info: RunInfo) -> Run:
             # Looked at under the lock: another process may have made the run meanwhile.
             return _continue(path, info) if (path / INFO).exists() else _create(path, info)
     except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror})") from error
+        raise unwritable(path, error) from error
 
 
 def require_free(path: Path) -> None:
@@ -352,7 +363,7 @@ def _make_folder(path: Path) -> None:
     try:
         (path / EDITS).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror})") from error
+        raise unwritable(path, error) from error
 
 
 def _create(path: Path, info: RunInfo) -> Run:

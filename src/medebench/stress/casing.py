@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import filecmp
 import json
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 from medebench.cases import CaseSet, load_cases
 from medebench.errors import InputError
-from medebench.files import whole_folder
+from medebench.files import read_bytes, whole_folder
 from medebench.stress.sample import Intended
 
 TABLE = "cases.jsonl"
@@ -42,7 +41,7 @@ def write_cases(intended: Sequence[Intended], folder: Path) -> CaseSet:
                 for role, path in _files(one).items():
                     target = staging / _place(one, role, path)
                     target.parent.mkdir(exist_ok=True)
-                    shutil.copyfile(path, target)
+                    target.write_bytes(read_bytes(path))
             (staging / TABLE).write_text(_lines(intended), "utf-8")
     return load_cases(folder / TABLE)
 

@@ -9,6 +9,7 @@ from PIL import Image
 
 from medebench.cases.image import FORMATS, Mask, check_size, read_mask, read_picture
 from medebench.errors import ImageError
+from medebench.files import open_file
 
 #: Where a file of the format ends; one without it was cut off, or has something behind it.
 _ENDS = {"PNG": b"IEND", "JPEG": b"\xff\xd9"}
@@ -25,7 +26,7 @@ def size_of(path: Path) -> tuple[int, int]:
     All of a file is decoded only if it does not end as its format does.
     """
     try:
-        with Image.open(path, formats=FORMATS) as image:
+        with open_file(path) as file, Image.open(file, formats=FORMATS) as image:
             size, kind = _upright_size(image), str(image.format)
     except Exception:
         # Slower, but it knows the words for everything that can be wrong.
@@ -103,7 +104,7 @@ def _upright_size(image: Image.Image) -> tuple[int, int]:
 
 
 def _last_bytes(path: Path) -> bytes:
-    with path.open("rb") as file:
+    with open_file(path) as file:
         file.seek(0, 2)
         file.seek(max(file.tell() - _LOOKED_AT, 0))
         return file.read()

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from medebench.cases.image import Picture, data_range
 from medebench.encoders.store import picture_key
 from medebench.errors import ImageError, MedebenchError, one_line
-from medebench.files import sha256
+from medebench.files import disk_trouble, sha256
 from medebench.progress import Progress, silent
 from medebench.stress.predictors.base import Predictor, PredictorError, Value
 from medebench.stress.predictors.checking import ask
@@ -141,6 +141,8 @@ class PredictionStore:
     def _remove_damaged(self, error: Exception) -> None:
         said = str(error)
         damaged = "not a database" in said or "malformed" in said
+        if self.path and (trouble := disk_trouble(error, self.path.parent)):
+            raise MedebenchError(f"{self.path.parent}: {trouble}") from error
         if self.path is None or not damaged:
             raise MedebenchError(f"{self.path}: cannot be used ({said}); see to it") from error
         for ending in ("-wal", "-shm", ""):

@@ -13,7 +13,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from medebench.errors import InputError
-from medebench.files import sha256
+from medebench.files import read_bytes, sha256
 
 FILE = "study.json"
 PICTURES = "pictures"
@@ -117,7 +117,7 @@ def open_study(path: str | Path) -> Study:
     if not file.is_file():
         raise InputError(f"{path}: not a study (it has no {FILE})")
     try:
-        data = file.read_bytes()
+        data = read_bytes(file)
         design = Design.model_validate_json(data)
     except ValidationError as error:
         first = error.errors()[0]

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import medebench
 from medebench.cases import CaseSet
 from medebench.errors import InputError
-from medebench.files import whole_folder, write_text
+from medebench.files import sha256, unwritable, whole_folder, write_text
 from medebench.progress import Progress, silent
 from medebench.runs.provenance import now
 from medebench.runs.run import Run
+from medebench.stamp import read_stamp, write_stamp
 from medebench.study.assigning import Assigned, Pool, assign, share_out, strangers
 from medebench.study.design import (
     FILE,
@@ -52,6 +54,8 @@ class Made:
     #: Cases that two or more annotators rank.
     shared: int
     warnings: list[str]
+    #: The same call had made it before, and nothing is missing.
+    already_complete: bool = False
 
 
 def new_study(
@@ -95,16 +99,22 @@ def new_study(
     try:
         _refuse(out, runs)
         work = _plan(runs, every, assigned, k, largest)
-        with whole_folder(out) as folder:
-            gallery = draw_cases(folder / PICTURES, work, workers, progress)
-            design = _design(runs, assigned, names, gallery.cases, title, seed, k, asked)
-            write_text(folder / FILE, design.model_dump_json(indent=1) + "\n")
+        made_from = _made_from(work, assigned, names, title, asked, seed, k, largest)
+        if (stamp := read_stamp(out, made_from)) is None:
+            with whole_folder(out) as folder:
+                gallery = draw_cases(folder / PICTURES, work, workers, progress)
+                design = _design(runs, assigned, names, gallery.cases, title, seed, k, asked)
+                write_text(folder / FILE, design.model_dump_json(indent=1) + "\n")
+                dark = list(gallery.dark)
+                write_stamp(folder, made_from, dark)
     except OSError as error:
-        raise InputError(f"{out}: cannot be written ({error.strerror or error})") from error
-    if gallery.dark:
+        raise unwritable(out, error) from error
+    if stamp is not None:
+        dark = stamp["result"]
+    if dark:
         warnings.append(
-            f"{len(gallery.dark)} of {len(work)} inputs look black on a screen (e.g. case "
-            f"{gallery.dark[0]}): say in 'bits' how many bits their 16-bit files really use"
+            f"{len(dark)} of {len(work)} inputs look black on a screen (e.g. case "
+            f"{dark[0]}): say in 'bits' how many bits their 16-bit files really use"
         )
     rankings = Counter(case for cases in own for case in cases)
     return Made(
@@ -116,14 +126,11 @@ def new_study(
         assigned.repeats,
         sum(count > 1 for count in rankings.values()),
         warnings,
+        stamp is not None,
     )
 
 
 def _refuse(out: Path, runs: Sequence[Run]) -> None:
-    if out.exists() and not out.is_dir():
-        raise InputError(f"{out}: is a file; choose another --out")
-    if out.is_dir() and any(out.iterdir()):
-        raise InputError(f"{out}: is not empty; choose another --out")
     if any(out.resolve().is_relative_to(run.path.resolve()) for run in runs):
         raise InputError(f"{out}: lies inside a run; choose another --out")
 
@@ -235,6 +242,32 @@ def _plan(
         files = {run.name: run.output_path(one.id, k) for run in runs}
         work.append(Work(number, source[one.id], one, files, number in ruined, largest))
     return work
+
+
+def _made_from(
+    work: Sequence[Work],
+    assigned: Assigned,
+    names: Sequence[str],
+    title: str,
+    dimensions: Sequence[Dimension],
+    seed: int,
+    k: int,
+    largest: int,
+) -> dict[str, Any]:
+    """All that the study's folder follows from."""
+    pictures = [[one.case.id, one.candidate.digest, one.candidate.outputs] for one in work]
+    tasks = [[task.model_dump() for task in tasks] for tasks in assigned.tasks]
+    return {
+        "runs": sorted({str(path.parent.parent) for one in work for path in one.files.values()}),
+        "pictures": sha256(json.dumps(pictures, sort_keys=True).encode()),
+        "annotators": list(names),
+        "tasks": sha256(json.dumps(tasks).encode()),
+        "title": title,
+        "dimensions": list(dimensions),
+        "seed": seed,
+        "k": k,
+        "largest": largest,
+    }
 
 
 def _readable_cases(runs: Sequence[Run]) -> CaseSet:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from medebench.errors import InputError
-from medebench.files import write_text
+from medebench.files import unwritable, write_text
 from medebench.runs.run import Run, open_run
 from medebench.study.design import DATABASE, Study, open_study
 from medebench.study.rankings import from_answers
@@ -58,7 +58,7 @@ def export_rankings(study: Study, out: Path, database: str | None = None) -> int
     try:
         write_text(out, rankings_csv(rankings))
     except OSError as error:
-        raise InputError(f"{out}: cannot be written ({error.strerror})") from error
+        raise unwritable(out, error) from error
     return sum(map(len, rankings.given.values()))
 
 

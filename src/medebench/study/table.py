@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from medebench.errors import InputError
+from medebench.files import read_bytes
+from medebench.spreadsheet import original, plain
 from medebench.study.rankings import About, Given, Rankings
 
 REQUIRED = ("annotator", "case", "dimension", "model", "rank")
@@ -28,7 +30,8 @@ def rankings_csv(rankings: Rankings) -> str:
         for model, rank in sorted(ranks.items(), key=lambda one: (one[1], one[0])):
             row = (key.annotator, key.case, key.dimension, model, f"{rank:g}")
             control = int(model in rankings.controls)
-            writer.writerow((*row, about.organ, about.source, key.showing, control))
+            cells = (*row, about.organ, about.source, key.showing, control)
+            writer.writerow([plain(cell) if isinstance(cell, str) else cell for cell in cells])
     return stream.getvalue()
 
 
@@ -77,7 +80,7 @@ def _in_order(names: set[str]) -> tuple[str, ...]:
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     try:
-        text = path.read_text("utf-8-sig")
+        text = read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(
             f"{path}: byte {error.start}: is not UTF-8; save it as CSV UTF-8"
@@ -98,7 +101,7 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
                     f"{path}: line {reader.line_num}: has {len(cells)} cells, the first line "
                     f"{len(names)}"
                 )
-            values = (cell.strip() for cell in cells)
+            values = (original(cell.strip()) for cell in cells)
             yield reader.line_num, dict(zip(names, values, strict=True))
     except csv.Error as error:
         raise InputError(f"{path}: line {reader.line_num}: is not CSV ({error})") from None

@@ -98,7 +98,9 @@ def test_latents_become_pictures_as_in_the_pipeline(kind, ready):
 
 @pytest.mark.parametrize("kind", KINDS)
 @settings(
-    deadline=None, max_examples=3, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None,
+    max_examples=3,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(steps=st.integers(1, 6), skip=st.floats(0, 0.9), seed=st.integers(0, 99))
 def test_the_input_comes_back(kind, ready, steps, skip, seed):

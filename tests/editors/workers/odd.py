@@ -26,6 +26,15 @@ def copy(case):
     shutil.copy(case["image"], case["output"])
 
 
+SLEEPER = [sys.executable, "-c", "import time; time.sleep(900)"]
+SILENT = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+
+
+def note(pid):
+    with Path(sys.argv[2]).open("a") as file:
+        file.write(f"{pid}\n")
+
+
 def main():
     mode = sys.argv[1]
     starts = 0
@@ -38,19 +47,19 @@ def main():
         print("  File 'model.py', line 3\nRuntimeError: no weights here", file=sys.stderr)
         sys.exit(7)
     if mode == "never-ready":
-        time.sleep(60)
+        time.sleep(900)
     if mode == "late-ready" and starts < 3:
         sys.exit(1)
     if mode == "other-version":
         say(json.dumps({"medebench": 2, "ready": True}))
-        time.sleep(60)
+        time.sleep(900)
     if mode == "prints":
         say('loading 1 of 3\n[1, 2]\n{not json\n{}\n{"step": 3}')
     if mode == "closes-input":
         os.close(0)
     say(json.dumps({"medebench": 1, "ready": True}))
     if mode in ("never-reads", "closes-input"):
-        time.sleep(60)
+        time.sleep(900)
     for line in sys.stdin:
         case = json.loads(line)
         number = "".join(filter(str.isdigit, case["id"]))
@@ -61,7 +70,7 @@ def one(mode, case, number):
     if mode == "sometimes":
         if number % 30 == 0:
             print("thinking hard", file=sys.stderr, flush=True)
-            time.sleep(60)
+            time.sleep(900)
         if number % 10 == 0:
             print(
                 "Traceback (most recent call last):\n  File x\nKeyError: 'organ'", file=sys.stderr
@@ -116,7 +125,7 @@ def one(mode, case, number):
     elif mode == "flood":
         sys.stdout.write("x" * 3_000_000)
         sys.stdout.flush()
-        time.sleep(60)
+        time.sleep(900)
     elif mode == "chatty":
         for count in range(3000):
             print(f"warning number {count} " + "." * 200, file=sys.stderr)
@@ -128,14 +137,26 @@ def one(mode, case, number):
         sys.stderr.flush()
     elif mode == "closes-output":
         os.close(1)
-        time.sleep(60)
+        time.sleep(900)
     elif mode == "deaf":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        time.sleep(60)
+        time.sleep(900)
     elif mode == "child":
-        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-        with Path(sys.argv[2]).open("a") as file:
-            file.write(f"{child.pid}\n")
+        note(subprocess.Popen(SLEEPER).pid)
+        os._exit(4)
+    elif mode == "away-child":
+        note(subprocess.Popen(SLEEPER, start_new_session=True, **SILENT).pid)
+    elif mode == "away-grandchild":
+        # As a daemon does it: two forks, a session of its own, nothing held open.
+        code = (
+            "import os, subprocess, sys\n"
+            "os.setsid()\n"
+            "print(subprocess.Popen(sys.argv[1:], stdin=-3, stdout=-3, stderr=-3).pid)"
+        )
+        made = subprocess.run([sys.executable, "-c", code, *SLEEPER], stdout=subprocess.PIPE)
+        note(int(made.stdout))
+    elif mode == "away-and-dead":
+        note(subprocess.Popen(SLEEPER, start_new_session=True, **SILENT).pid)
         os._exit(4)
     elif mode == "tells-secrets":
         print("my key is " + os.environ["SOME_API_KEY"], file=sys.stderr, flush=True)

@@ -9,14 +9,16 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE
 from tests.stress.page.conftest import HOSTILE
 from tests.stress.page.made_up import MadeUp
-from tests.study.browser.person import CHROMIUM, DRIVER, ESCAPE, open_browser
+from tests.study.browser.person import CHROMIUM, DRIVER, ESCAPE, NO_BROWSER, open_browser
 from tests.study.browser.test_looking import CONTRASTS
 
-pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+pytest.importorskip("selenium.webdriver")
 pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER), reason="chromium or chromedriver is not installed"
+    not (CHROMIUM and DRIVER),
+    reason=NO_BROWSER,
 )
 Browser = Any
 Wait = Callable[[Callable[[], Any]], Any]
@@ -54,7 +56,7 @@ def browser(driver: Browser, page: Path) -> Iterator[Browser]:
 def wait(driver: Browser) -> Wait:
     from selenium.webdriver.support.ui import WebDriverWait
 
-    return lambda condition: WebDriverWait(driver, 20, 0.05).until(lambda _: condition())
+    return lambda condition: WebDriverWait(driver, PATIENCE, 0.05).until(lambda _: condition())
 
 
 def js(browser: Browser, code: str) -> Any:

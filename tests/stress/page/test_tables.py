@@ -114,7 +114,7 @@ def test_the_paper_stands_only_beside_its_own_shifts(classified: MadeUp) -> None
 def test_published_figures_are_those_of_the_paper() -> None:
     path = REPOSITORY.parent / "shared" / "published" / "radedit.json"
     if not path.is_file():
-        pytest.skip("the published figures are not here")
+        pytest.skip("the published tables are not here (they belong into ../shared/published)")
     truth = json.loads(path.read_text(encoding="utf-8"))
     shifts = {"acquisition": "acquisition shift, COVID-19",
               "manifestation": "manifestation shift, pneumothorax"}  # fmt: skip

@@ -18,8 +18,9 @@ from medebench.stress.predictions import PredictionStore, predict_all
 from medebench.stress.predictors import Predictor, PredictorError, PredictorSpec, find_predictor
 from medebench.stress.predictors.checking import ask
 from tests.conftest import draw
+from tests.patience import PATIENCE
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and process groups")
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="this system has no POSIX signals")
 
 WORKER = Path(__file__).parent / "worker.py"
 PICTURES = [draw(1), draw(2), draw(3)]
@@ -35,7 +36,7 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
 
     def make(*words: str, task: Any = "classification", **settings: Any) -> Predictor:
         command = (sys.executable, "-S", "-E", str(WORKER), *words)
-        given = {"timeout": 20, "start_timeout": 20, **settings}
+        given = {"timeout": PATIENCE, "start_timeout": PATIENCE, **settings}
         spec = PredictorSpec(command=command, settings=given)
         made.append(find_predictor(spec, task, "pneumothorax"))
         return made[-1]
@@ -92,7 +93,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("mode", "words"), WRONG)
 def test_a_worker_that_misbehaves(worker, mode, words):
-    predictor = worker(mode, timeout=1 if mode in ("hangs", "garbage") else 20)
+    predictor = worker(mode, timeout=1 if mode in ("hangs", "garbage") else PATIENCE)
     with pytest.raises(PredictorError) as caught:
         for name, picture in zip(IDS, PICTURES, strict=True):
             ask(predictor, [name], [picture])

@@ -30,7 +30,7 @@ def main() -> None:
             sys.stderr.flush()
             os._exit(3)
         elif mode == "hangs":
-            time.sleep(60)
+            time.sleep(900)
         elif mode == "nan":
             answer["probability"] = float("nan")
         elif mode == "text":
@@ -39,7 +39,7 @@ def main() -> None:
             del answer["probability"]
         elif mode == "garbage":
             print('{"id": "1", "probab', flush=True)
-            time.sleep(60)
+            time.sleep(900)
         elif mode == "mask":
             Path(asked["output"]).write_bytes(Path(sys.argv[2]).read_bytes())
         elif mode == "no-mask":

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from medebench.study.design import Study
-from tests.study.browser.person import CHROMIUM, DRIVER, Person, at, open_browser
+from tests.study.browser.person import CHROMIUM, DRIVER, NO_BROWSER, Person, at, open_browser
 from tests.study.small import small_design, write_study
 
 
 @pytest.fixture(scope="session")
 def driver() -> Iterator[Any]:
     """One browser for all tests of a process."""
-    pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+    pytest.importorskip("selenium.webdriver")
     if not (CHROMIUM and DRIVER):
-        pytest.skip("chromium or chromedriver is not installed")
+        pytest.skip(NO_BROWSER)
     made = open_browser()
     yield made
     made.quit()

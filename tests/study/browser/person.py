@@ -12,9 +12,13 @@ from medebench.study.design import Study
 from medebench.study.server.answers import Answer
 from medebench.study.server.serve import serving
 from medebench.study.server.store import open_store
+from tests.patience import PATIENCE
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
+NO_BROWSER = (
+    "chromium and chromedriver are not installed (apt-get install chromium chromium-driver)"
+)
 KEYS = ("ea", "cp", "vq")
 ENTER, ESCAPE, CONTROL, BACKSPACE = "\ue007", "\ue00c", "\ue009", "\ue003"
 UP, DOWN, TAB, SHIFT = "\ue013", "\ue015", "\ue004", "\ue008"
@@ -80,7 +84,7 @@ class Person:
         from selenium.webdriver.support.ui import WebDriverWait
 
         passing = (StaleElementReferenceException, NoSuchElementException, JavascriptException)
-        wait = WebDriverWait(self.driver, 10, 0.03, ignored_exceptions=passing)
+        wait = WebDriverWait(self.driver, PATIENCE, 0.03, ignored_exceptions=passing)
         return wait.until(lambda _: condition(), what)
 
     def find(self, selector: str) -> Any:

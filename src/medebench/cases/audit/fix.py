@@ -23,6 +23,7 @@ from medebench.errors import ImageError, InputError
 from medebench.files import whole_folder, write_bytes, write_json
 from medebench.parallel import core_count
 from medebench.progress import Progress, silent
+from medebench.stamp import read_stamp, write_stamp
 
 FOLDERS = {
     "previous": "previous",
@@ -63,11 +64,14 @@ class FixReport:
     left_out: tuple[LeftOut, ...]
     #: Groups of cases with the same pictures: all are kept, which to drop is the user's choice.
     duplicates_kept: int
+    #: The same call had made the copy before, and nothing is missing.
+    already_complete: bool = False
 
     def summary(self) -> str:
         """The copy in one line, for a person."""
+        before = "already complete: " if self.already_complete else ""
         parts = [
-            f"{self.cases} cases in {self.out}: {len(self.repairs)} pictures repaired, "
+            f"{before}{self.cases} cases in {self.out}: {len(self.repairs)} pictures repaired, "
             f"{self.copied} copied as they were, {len(self.left_out)} cases left out"
         ]
         if self.duplicates_kept:
@@ -84,6 +88,7 @@ class FixReport:
             "repairs": [repair._asdict() for repair in self.repairs],
             "left_out": [one._asdict() for one in self.left_out],
             "duplicates_kept": self.duplicates_kept,
+            "already_complete": self.already_complete,
         }
 
 
@@ -94,9 +99,16 @@ def fix(
 
     Pictures are made upright, RGB (16 bits stay 16) and free of metadata; references and masks get
     the size of their image; masks become one channel of 0 and 255. A picture that is so already is
-    copied byte for byte. Cases that cannot be used are left out and listed; duplicates stay.
+    copied byte for byte. Cases that cannot be used are left out and listed; duplicates stay. A
+    folder that the same cases were repaired into before is left as it is.
     """
     out = Path(out).absolute()
+    made_from = {
+        "cases": cases.fingerprint,
+        "problems": [[one.case_id, one.field, one.message] for one in cases.problems],
+    }
+    if (stamp := read_stamp(out, made_from)) is not None:
+        return _known(out, stamp["result"])
     _refuse(cases, out)
     results: list[_Fixed | LeftOut] = []
     with whole_folder(out) as scratch:
@@ -108,23 +120,41 @@ def fix(
             raise InputError(f"{cases.source or cases.name}: no case can be used, nothing written")
         samples = [result.record for result in fixed]
         write_json(scratch / "editing" / METADATA, {"samples": samples})
-    problems = (
-        LeftOut(one.case_id, f"{one.field} {one.message}".strip()) for one in cases.problems
-    )
-    repairs = tuple(repair for result in fixed for repair in result.repairs)
-    return FixReport(
-        out=out,
-        cases=len(fixed),
-        copied=sum(len(result.seen.files) for result in fixed) - len(repairs),
-        repairs=repairs,
-        left_out=(*problems, *(one for one in results if isinstance(one, LeftOut))),
-        duplicates_kept=len(same_cases([result.seen for result in fixed])),
-    )
+        problems = (
+            LeftOut(one.case_id, f"{one.field} {one.message}".strip()) for one in cases.problems
+        )
+        repairs = tuple(repair for result in fixed for repair in result.repairs)
+        report = FixReport(
+            out=out,
+            cases=len(fixed),
+            copied=sum(len(result.seen.files) for result in fixed) - len(repairs),
+            repairs=repairs,
+            left_out=(*problems, *(one for one in results if isinstance(one, LeftOut))),
+            duplicates_kept=len(same_cases([result.seen for result in fixed])),
+        )
+        write_stamp(scratch, made_from, _told(report))
+    return report
+
+
+def _told(report: FixReport) -> dict[str, Any]:
+    return {
+        "cases": report.cases,
+        "copied": report.copied,
+        "repairs": report.repairs,
+        "left_out": report.left_out,
+        "duplicates_kept": report.duplicates_kept,
+    }
+
+
+def _known(out: Path, told: dict[str, Any]) -> FixReport:
+    """What `_told` was given, read again."""
+    repairs = tuple(Repair(case, role, tuple(done)) for case, role, done in told["repairs"])
+    left_out = tuple(LeftOut(*one) for one in told["left_out"])
+    numbers = {name: int(told[name]) for name in ("cases", "copied", "duplicates_kept")}
+    return FixReport(out, repairs=repairs, left_out=left_out, already_complete=True, **numbers)
 
 
 def _refuse(cases: CaseSet, out: Path) -> None:
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise InputError(f"{out}: exists and is not an empty folder; name a new one")
     if out.resolve().is_relative_to(cases.root.resolve()):
         raise InputError(f"{out}: lies inside the set it is a copy of; name a folder elsewhere")
 

@@ -86,6 +86,7 @@ def serve(root: Path, seed: int, requests: Any, replies: Any) -> None:
         try:
             reply: dict[str, Any] = write_case(root, int(line), seed)
         except OSError as error:
-            reply = {"errno": error.errno, "error": error.strerror, "file": str(error.filename)}
+            where = str(error.filename or root)
+            reply = {"errno": error.errno, "error": error.strerror, "file": where}
         replies.write(json.dumps(reply) + "\n")
         replies.flush()

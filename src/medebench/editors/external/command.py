@@ -28,6 +28,7 @@ from medebench.editors.external.protocol import (
 )
 from medebench.editors.external.settings import CommandSettings
 from medebench.errors import NotReadyError, one_line
+from medebench.files import read_bytes
 from medebench.settings import Settings as AnySettings
 
 #: An answer's file beyond this is not read.
@@ -231,6 +232,6 @@ def _output(answer: Mapping[str, Any], folder: Path, asked_for: str) -> bytes:
     if (size := path.stat().st_size) > LARGEST_ANSWER:
         raise Refused(f"the worker's picture has {size:,} bytes; {LARGEST_ANSWER:,} are read")
     try:
-        return path.read_bytes()
+        return read_bytes(path, LARGEST_ANSWER)
     except OSError as error:
         raise Refused(f"the worker's picture cannot be read ({error.strerror})") from error

@@ -7,7 +7,7 @@ import shlex
 import shutil
 from pathlib import Path
 
-from medebench.files import sha256
+from medebench.files import read_bytes, sha256
 
 SCRIPTS = (".py", ".sh", ".jl", ".js", ".r", ".pl", ".rb", ".lua")
 #: Larger files, and files that are not text, are weights and programs, not scripts.
@@ -66,7 +66,7 @@ def _text_file(path: Path) -> bytes | None:
     try:
         if not path.is_file() or path.stat().st_size > _LARGEST_SCRIPT:
             return None
-        data = path.read_bytes()
+        data = read_bytes(path, _LARGEST_SCRIPT)
     except (OSError, ValueError):
         return None
     return None if b"\0" in data[:8192] else data

@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
+from medebench.editors.external.descendants import end_all, marked
 from medebench.editors.external.protocol import VERSION, parse
 from medebench.editors.external.tail import Tail, gist, read_lines
 
@@ -48,10 +49,12 @@ class Worker:
     """A running process that reads and writes JSON lines. Asked by one thread at a time."""
 
     def __init__(self, command: Sequence[str], folder: Path | None = None) -> None:
+        mark, environment = marked(os.environ)
         try:
             self._process = subprocess.Popen(
                 command,
                 cwd=folder,
+                env=environment,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -72,7 +75,8 @@ class Worker:
         self._listener = _thread(_note, stderr, self._stderr)
         _thread(_tell, stdin, self._outbox, self._inbox)
         # Also when the interpreter ends, or nobody holds the worker any more.
-        self._finalizer = weakref.finalize(self, _end, self._process, self._outbox, FAREWELL)
+        self._mark = mark
+        self._finalizer = weakref.finalize(self, _end, self._process, self._outbox, mark, FAREWELL)
 
     def wait_until_ready(self, timeout: float) -> None:
         """Wait for the line that says so; Gone if it does not come."""
@@ -104,7 +108,7 @@ class Worker:
         """End it, and whatever it has started; returns when it is gone."""
         self._ended.set()
         if self._finalizer.detach() is not None:
-            _end(self._process, self._outbox, patience)
+            _end(self._process, self._outbox, self._mark, patience)
 
     def _wait(
         self, fits: Callable[[dict[str, Any]], bool], timeout: float, failed: str, about: str
@@ -223,7 +227,10 @@ def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes], IO[b
 
 
 def _end(
-    process: subprocess.Popen[bytes], outbox: queue.SimpleQueue[bytes | None], patience: float
+    process: subprocess.Popen[bytes],
+    outbox: queue.SimpleQueue[bytes | None],
+    mark: str,
+    patience: float,
 ) -> None:
     outbox.put(None)
     try:
@@ -231,8 +238,9 @@ def _end(
             _signal(process, "SIGTERM")
             _ends(process, GRACE)
     finally:
-        # The group may outlive its leader.
+        # The group may outlive its leader, and a child its group.
         _signal(process, "SIGKILL")
+        end_all(mark)
         _ends(process, GRACE)
 
 

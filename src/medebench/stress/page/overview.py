@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from medebench.errors import InputError
-from medebench.files import write_text
+from medebench.files import unwritable, write_text
 from medebench.report.figures import Drawing
 from medebench.report.palette import Colour
 from medebench.stress.outcome import StressOutcome
@@ -58,7 +58,7 @@ def write_overview(
     try:
         write_text(path, html)
     except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror})") from error
+        raise unwritable(path, error) from error
     return path
 
 

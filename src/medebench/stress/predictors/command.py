@@ -20,6 +20,7 @@ from medebench.editors.external.commandline import fingerprint, problems_of
 from medebench.editors.external.process import Ended, Gone, Worker
 from medebench.editors.external.protocol import VERSION, whole
 from medebench.errors import ImageError, NotReadyError, one_line
+from medebench.files import read_bytes
 from medebench.settings import Settings, read_settings
 from medebench.stress.predictors.base import Predictor
 from medebench.stress.predictors.spec import PredictorSpec
@@ -172,6 +173,6 @@ def _mask(answer: Mapping[str, Any], folder: Path) -> Any:
     if path.stat().st_size > _LARGEST_MASK:
         raise ValueError("the worker's mask is too large a file to be read")
     try:
-        return read_mask(Path("the worker's mask"), path.read_bytes()) > 127
+        return read_mask(Path("the worker's mask"), read_bytes(path, _LARGEST_MASK)) > 127
     except ImageError as error:
         raise ValueError(str(error)) from None

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from medebench.errors import InputError
-from medebench.files import TEMPORARY, sweep, write_bytes
+from medebench.files import TEMPORARY, sweep, unwritable, write_bytes
 from medebench.study.results.figures import draw_results
 from medebench.study.results.latex import latex
 from medebench.study.results.markdown import markdown
@@ -70,7 +70,7 @@ def write_results(results: StudyResults, out: str | Path) -> list[Path]:
                 (folder / name).unlink(missing_ok=True)
         _mark(folder, [*made])
     except OSError as error:
-        raise InputError(f"{folder}: cannot be written ({error.strerror})") from error
+        raise unwritable(folder, error) from error
     return [folder / name for name in made]
 
 

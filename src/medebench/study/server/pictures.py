@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import stat
 from pathlib import Path
 
 from medebench.errors import InputError
+from medebench.files import open_file
 from medebench.study.design import LETTERS, Study, StudyCase, Task
-
-_NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
 def check_pictures(study: Study) -> None:
@@ -48,10 +46,7 @@ def read_picture(folder: Path, name: str) -> bytes:
     """The file's bytes; a link that took its place after the start is not followed."""
     if not _is_plain(name):
         raise OSError(f"{name!r} is no file name")
-    descriptor = os.open(folder / name, os.O_RDONLY | _NO_LINKS)
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(f"{name} is not a file")
+    with open_file(folder / name, links=False) as file:
         return file.read()
 
 
