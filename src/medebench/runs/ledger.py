@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from medebench.aliases import current_name, old_names
 from medebench.errors import InputError, MedebenchError
 from medebench.files import sha256
 
@@ -190,6 +191,11 @@ class Ledger:
                         "INSERT OR REPLACE INTO outputs VALUES (?,?,?,?,?,?,?)", values
                     )
                 else:
+                    for old in old_names(row.metric):
+                        self._db.execute(
+                            "DELETE FROM scores WHERE case_id = ? AND k = ? AND metric = ?",
+                            (row.case_id, row.k, old),
+                        )
                     values = (row.case_id, row.k, row.metric, row.output, row.value, row.reason)
                     values += (_dump(row.detail), row.seconds, row.cost)
                     self._db.execute(
@@ -207,12 +213,15 @@ class Ledger:
 
     def scores(self) -> Iterator[ScoreRow]:
         for r in self._rows("SELECT * FROM scores ORDER BY case_id, k, metric"):
-            yield ScoreRow(r[0], r[1], r[2], r[3], r[4], r[5], _load(r[6]), r[7], r[8])
+            yield ScoreRow(
+                r[0], r[1], current_name(r[2]), r[3], r[4], r[5], _load(r[6]), r[7], r[8]
+            )
 
     def scored(self) -> Iterable[tuple[str, int, str, str | None, str | None, str | None]]:
         """(case, k, metric, hash of the scored output, reason, variant) of every score."""
         variant = "json_extract(detail, '$.variant')"
-        return self._rows(f"SELECT case_id, k, metric, output, reason, {variant} FROM scores")
+        rows = self._rows(f"SELECT case_id, k, metric, output, reason, {variant} FROM scores")
+        return ((r[0], r[1], current_name(r[2]), *r[3:]) for r in rows)
 
     def write_sets(self, metric: str, rows: Iterable[SetRow]) -> None:
         """All scores of sets by this metric, in place of the earlier ones."""
@@ -290,7 +299,7 @@ class Ledger:
                 CASE WHEN s.output IS o.sha256 THEN json_extract(s.detail, '$.type') END
             FROM scores s JOIN cases c USING (case_id) LEFT JOIN outputs o USING (case_id, k)
             ORDER BY s.case_id, s.k, s.metric"""
-        return list(self._rows(query))
+        return [(*r[:4], current_name(r[4]), *r[5:]) for r in self._rows(query)]
 
     def _rows(self, query: str) -> Iterator[tuple[Any, ...]]:
         with _clear_errors(self.path):

@@ -97,7 +97,8 @@ def _scored(
         if retry_failed and reason is not None:
             continue
         # Reasons that came before any judge was asked hold for every variant.
-        if variant is not None and wanted.get(name) not in (None, variant):
+        known = variant is not None or reason is None
+        if known and wanted.get(name) not in (None, variant):
             continue
         found.setdefault((case_id, k), {})[name] = sha
     return found
