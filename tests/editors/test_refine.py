@@ -124,7 +124,7 @@ def test_every_attempt_of_a_real_editor_is_kept(phantoms, tmp_path):
         for path, attempt in zip(kept, detail["attempts"], strict=True):
             with Image.open(path) as picture:
                 scores = judge.judge(case, np.asarray(picture))
-            assert attempt["ea"] == pytest.approx(scores["ea_offline"].value)
+            assert attempt["ea"] == pytest.approx(scores["intended_offline"].value)
             assert attempt["vq"] == pytest.approx(scores["vq_offline"].value)
         assert not run.attempt_path(case_id, k, 3).exists()
         tried = detail["attempts"]

@@ -43,14 +43,17 @@ EMPTY = replace(PLACED, change_area=0.0, change_cover=0.0, change_context=0.0, c
     ("evidence", "kind", "word"),
     [
         (replace(PLACED, ea=0.9, vq=0.9), "success", "EA is 0.90"),
-        (replace(PLACED, missed=0.2, done=0.9), "success", "20%"),
-        (replace(PLACED, missed=0.3, ea=0.85, vq=0.6, stand_in=True), "success", "stand-in"),
+        (replace(PLACED, edit_residual=0.2, edit_completion=0.9), "success", "20%"),
+        (replace(PLACED, edit_completion=0.9, roi_structure=0.9), "success", "structure"),
+        (replace(PLACED, edit_residual=0.2, roi_detail=0.2), "damaged", "inside the ROI blurred"),
+        (replace(PLACED, edit_residual=0.2, roi_detail=3.0), "damaged", "inside the ROI noisy"),
+        (replace(PLACED, edit_residual=0.2, roi_grain=3.0), "damaged", "3.0 times finer"),
+        (replace(PLACED, ea=0.9, vq=0.9, roi_detail=0.2, roi_structure=0), "success", "EA is 0.90"),
         (replace(EMPTY, ea=0.9, vq=0.9), "nothing", "0.0% of the picture"),
         (replace(EMPTY, change_tone=9.0), "nothing", "tone was shifted, by 9"),
         (replace(PLACED, ea=0.2, vq=0.8), "weak", "60% of the ROI"),
         (replace(PLACED, ea=0.2, vq=0.2), "weak", "EA is 0.20"),
-        (replace(PLACED, missed=0.9, done=0.2), "weak", "20% done"),
-        (replace(PLACED, missed=0.3, ea=0.75, stand_in=True), "weak", "stand-in"),
+        (replace(PLACED, edit_residual=0.9, edit_completion=0.2), "weak", "20% done"),
         (replace(PLACED, ea=0.2, change_spill=0.9), "wrong_place", "90% of the change"),
         (replace(PLACED, change_spill=0.9), "wrong_place", "outside the ROI"),
         (replace(PLACED, ea=0.9, vq=0.9, change_context=0.8), "repainted", "80% of the surr"),
@@ -67,7 +70,7 @@ def test_rules(evidence, kind, word):
 
 
 def test_a_faint_edit_is_an_edit_unless_the_tone_explains_it():
-    faint = replace(EMPTY, missed=0.1, done=1.0)
+    faint = replace(EMPTY, edit_residual=0.1, edit_completion=1.0)
     assert diagnose(faint).type == "success"
     assert diagnose(replace(faint, change_tone=5.0)).type == "nothing"
 
@@ -87,7 +90,11 @@ def test_attention_is_told_where_the_place_is_wrong():
         (Evidence(ea=0.9), "not compared"),
         (Evidence(change_area=0.2, ea=0.9), "without an ROI"),
         (PLACED, "only a model can judge"),
-        (replace(PLACED, ea=0.1, vq=0.9, stand_in=True), "another photograph"),
+        (replace(PLACED, edit_completion=0.1, roi_structure=0.9), "another photograph"),
+        (replace(PLACED, edit_residual=0.1, roi_structure=0.2), "not built like the reference"),
+        (replace(PLACED, edit_residual=0.1, roi_detail=0.5), "0.5 times the detail"),
+        (replace(PLACED, edit_residual=0.1, roi_grain=1.8), "1.8 times finer"),
+        (replace(PLACED, edit_residual=0.9, roi_structure=0.9, change_tone=5.0), "tone of the"),
     ],
 )
 def test_too_little_evidence_is_a_reason(evidence, reason):
@@ -106,11 +113,11 @@ def test_thresholds_move_the_borders():
 
 
 def test_evidence_from_a_ledger():
-    scores = {"change_area": 0.1, "ea_offline": 0.3, "vq_offline": 0.6, "ea_m": 0.9, "cp": 0.5}
+    scores = {"change_area": 0.1, "vq_offline": 0.6, "ea_m": 0.9, "cp": 0.5}
     assert Evidence.of(scores) == Evidence(change_area=0.1)
     assert Evidence.of(scores, "m") == Evidence(change_area=0.1, ea=0.9)
-    offline = Evidence(change_area=0.1, ea=0.3, vq=0.6, stand_in=True)
-    assert Evidence.of(scores, "offline") == offline
+    shown = Evidence.of(scores | {"intended_offline": 0.3})
+    assert shown == Evidence(change_area=0.1, intended=0.3)
 
 
 shares = st.none() | st.floats(0, 1)
@@ -125,11 +132,13 @@ shares = st.none() | st.floats(0, 1)
         change_spill=shares,
         change_tone=st.none() | st.floats(0, 20),
         change_detail=st.none() | st.floats(0, 10),
-        done=st.none() | st.floats(-1, 2),
-        missed=st.none() | st.floats(0, 2),
+        roi_detail=st.none() | st.floats(0, 10),
+        roi_grain=st.none() | st.floats(0, 10),
+        roi_structure=st.none() | st.floats(-1, 1),
+        edit_completion=st.none() | st.floats(-1, 2),
+        edit_residual=st.none() | st.floats(0, 2),
         ea=shares,
         vq=shares,
-        stand_in=st.booleans(),
     )
 )
 def test_any_evidence_has_a_type_or_a_reason(evidence):
@@ -143,7 +152,7 @@ def test_any_evidence_has_a_type_or_a_reason(evidence):
 
 def _scores(case, output):
     found = {}
-    for metric in (*GROUNDING_METRICS, *find_metrics(["done", "missed"])):
+    for metric in (*GROUNDING_METRICS, *find_metrics(["edit_completion", "edit_residual"])):
         try:
             found[metric.name] = metric(case, output)
         except Undefined:
@@ -152,8 +161,7 @@ def _scores(case, output):
     return found | {name: verdict.value for name, verdict in verdicts.items()}
 
 
-@pytest.mark.parametrize("judge", [None, "offline"])
-def test_the_controls_get_the_type_they_were_made_for(tmp_path, judge):
+def test_the_controls_get_the_type_they_were_made_for(tmp_path):
     write_phantoms(tmp_path / "set", 13)
     expected = {
         "identity": "nothing",
@@ -166,7 +174,7 @@ def test_the_controls_get_the_type_they_were_made_for(tmp_path, judge):
         opened = mb.open_case(case)
         for name in expected:
             output = find_editor(name).editor.edit(Request(opened, 0, 1))
-            found[name][diagnose(Evidence.of(_scores(opened, output), judge)).type] += 1
+            found[name][diagnose(Evidence.of(_scores(opened, output))).type] += 1
     assert found == {name: Counter({kind: 13}) for name, kind in expected.items()}
 
 
@@ -233,13 +241,12 @@ def test_clear_cases_keep_their_types(real):
     assert found == SEEN
 
 
-@pytest.mark.parametrize("judge", [None, "offline"])
-def test_without_a_model_as_judge_types_do_not_contradict_it(real, judge):
+def test_without_a_model_as_judge_types_do_not_contradict_it(real):
     """Fewer outputs can be told, because most references are other photographs."""
     told, unlike = 0, 0
     for scores in real.values():
         try:
-            kind = diagnose(Evidence.of(scores, judge)).type
+            kind = diagnose(Evidence.of(scores)).type
         except Undefined as reason:
             assert "only a model" in str(reason)
             continue

@@ -17,7 +17,7 @@ def judged(small_set, tmp_path):
         frame = run.frame()
         return {
             name: frame.filter(frame["metric"] == name)["value"].to_numpy()
-            for name in ("ea_offline", "vq_offline")
+            for name in ("intended_offline", "vq_offline")
         }
 
     return judge
@@ -25,18 +25,18 @@ def judged(small_set, tmp_path):
 
 def test_identity_does_nothing_beautifully(judged):
     scores = judged("identity")
-    assert (scores["ea_offline"] == 0).all() and (scores["vq_offline"] == 1).all()
+    assert (scores["intended_offline"] == 0).all() and (scores["vq_offline"] == 1).all()
 
 
 def test_reference_is_the_answer(judged):
     scores = judged("reference")
-    assert (scores["ea_offline"] > 0.999).all() and (scores["vq_offline"] > 0.6).all()
+    assert (scores["intended_offline"] > 0.999).all() and (scores["vq_offline"] > 0.6).all()
 
 
 @pytest.mark.parametrize("editor", ["noise", "blur"])
 def test_harm_lowers_quality_and_edits_nothing(judged, editor):
     scores = judged(editor)
-    assert (scores["vq_offline"] < 0.6).all() and (scores["ea_offline"] < 0.35).all()
+    assert (scores["vq_offline"] < 0.6).all() and (scores["intended_offline"] < 0.35).all()
 
 
 def test_half_of_the_change_is_between_nothing_and_all(small_set):
@@ -46,7 +46,7 @@ def test_half_of_the_change_is_between_nothing_and_all(small_set):
     values = []
     for weight in weights:
         mixed = case.previous * (1 - weight) + case.reference * weight
-        values.append(judge.judge(case, mixed.astype(np.uint8))["ea_offline"].value)
+        values.append(judge.judge(case, mixed.astype(np.uint8))["intended_offline"].value)
     assert values == sorted(values)
     # 2w / (1 + w²), up to rounding to 8 bits and the bend of Lab.
     assert values == pytest.approx([2 * w / (1 + w * w) for w in weights], abs=0.12)
@@ -57,8 +57,8 @@ def test_what_is_changed_outside_costs_accuracy(small_set):
     case = mb.open_case(mb.load_cases(small_set)["1"])
     spoiled = case.reference.copy()
     spoiled[34:] = 255
-    clean = judge.judge(case, case.reference)["ea_offline"].value
-    assert judge.judge(case, spoiled)["ea_offline"].value < clean - 0.1
+    clean = judge.judge(case, case.reference)["intended_offline"].value
+    assert judge.judge(case, spoiled)["intended_offline"].value < clean - 0.1
 
 
 def test_without_reference_there_is_a_reason(small_set, tmp_path):
@@ -76,7 +76,7 @@ def test_reference_equal_to_previous_has_no_accuracy(small_set):
 
     case = mb.load_cases(small_set)["1"]
     opened = mb.open_case(replace(case, reference=case.previous))
-    verdict = find_judge("offline").judge(opened, opened.previous)["ea_offline"]
+    verdict = find_judge("offline").judge(opened, opened.previous)["intended_offline"]
     assert verdict.value is None and "alike" in verdict.reason
 
 

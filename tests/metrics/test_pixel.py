@@ -61,5 +61,5 @@ def test_change_over_nothing_is_a_reason(pair):
 def test_all_built_in_metrics_are_named_and_described():
     names = [metric.name for metric in find_metrics()]
     assert names[:4] == ["cp_published", "cp", "ssim", "psnr"]
-    assert names[4:] == ["change_inside", "change_outside", "done", "missed"]
+    assert names[4:] == ["change_inside", "change_outside", "edit_completion", "edit_residual"]
     assert all(metric.summary for metric in find_metrics())

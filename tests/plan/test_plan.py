@@ -50,10 +50,10 @@ def test_a_plan_runs_everything_and_continues(write_plan, tmp_path, small_set):
     grain = done.runs[2]
     assert grain.info.settings == {"sigma": 0.05} and grain.info.seed == 3
     assert grain.frame()["k"].n_unique() == 2
-    named = {"cp", "psnr", "ea_offline", "vq_offline"}
+    named = {"cp", "psnr", "intended_offline", "vq_offline"}
     assert named | {"success", "change_iou"} <= set(grain.frame()["metric"])
     assert [column.name for column in done.report.table.columns] == [
-        *("ea_offline", "cp", "vq_offline", "psnr"),
+        *("intended_offline", "cp", "vq_offline", "psnr"),
     ]
     times = {p: p.stat().st_mtime_ns for p in tmp_path.glob("results/runs/*/edits/*.png")}
     run_plan(load_plan(str(path)))

@@ -70,12 +70,12 @@ def test_the_built_in_model_is_tuned_on_one_split_and_reported_on_the_other(plan
 
     # The choice is what the sweep's own numbers say.
     found = tuned.info.tuned
-    frame = sweep.frame().filter(metric="missed").drop_nulls("value")
+    frame = sweep.frame().filter(metric="edit_residual").drop_nulls("value")
     means = {k: part["value"].mean() for (k,), part in frame.group_by("k")}
     assert found.best == min(means, key=means.get)
     assert [one.mean for one in found.tried] == pytest.approx([means[0], means[1]])
     assert tuned.info.settings["steps"] == [1, 6][found.best]
-    assert set(sweep.frame()["metric"]) == {"missed"}
+    assert set(sweep.frame()["metric"]) == {"edit_residual"}
 
     page = done.report.index.read_text("utf-8")
     assert "chosen" in page and f"{len(chosen_on)} other cases" in page

@@ -34,14 +34,15 @@ class FakeJudge:
     name = "offline-test"
     summary = "for tests"
     stand_in = True
-    scores = ("ea_offline", "vq_offline")
+    scores = ("intended_offline", "vq_offline")
 
     def judge(self, case: mb.OpenCase, output: Picture) -> dict[str, Verdict]:
         near = 1 - float(np.abs(output.astype(float) - case.reference).mean()) / 255
         seen = {"differences": [f"what was seen in {case.case.prompt}", "a second thing"]}
         refused = case.case.id.endswith("3")
+        away = Verdict(None, "the judge looked away")
         return {
-            "ea_offline": Verdict(None, "the judge looked away") if refused else Verdict(near),
+            "intended_offline": away if refused else Verdict(near),
             "vq_offline": Verdict(near**2, None, seen),
         }
 

@@ -141,7 +141,7 @@ def test_filters(browser: Browser, wait: Any) -> None:
     browser.execute_script("document.querySelector('#filters [type=reset]').click()")
     wait(lambda: len(ids(browser)) == 24)
     choose(browser, "f-run", "0")
-    choose(browser, "f-score", "ea_offline")
+    choose(browser, "f-score", "intended_offline")
     choose(browser, "f-low", "0")
     wait(lambda: js(browser, "document.getElementById('g-count').textContent").startswith("27 of"))
 

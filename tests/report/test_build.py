@@ -112,8 +112,8 @@ def test_missing_scores_have_their_reason(report: Path, read_script: Read) -> No
     data = read_script(report.parent / "assets" / "cases.js")
     run = data["outputs"][0]
     place = run["case"].index([case[0] for case in data["cases"]].index("c3"))
-    assert run["values"]["ea_offline"][place] is None
-    assert data["reasons"][run["why"]["ea_offline"][str(place)]] == "the judge looked away"
+    assert run["values"]["intended_offline"][place] is None
+    assert data["reasons"][run["why"]["intended_offline"][str(place)]] == "the judge looked away"
     assert "scored 8 of 9, 1 undefined (the judge looked away)" in report.read_text()
 
 

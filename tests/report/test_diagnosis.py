@@ -75,7 +75,7 @@ def test_the_tables_are_not_cluttered(grounded: list[mb.Run]) -> None:
     names = {score.name for score in headline_table(grounded).columns}
     assert names == {
         *("cp", "cp_published", "ssim", "psnr", "change_inside", "change_outside"),
-        *("ea_offline", "vq_offline"),
+        *("intended_offline", "vq_offline"),
     }
 
 
@@ -238,9 +238,9 @@ def test_methods_name_thresholds(page: Path, grounded: list[mb.Run], tmp_path: P
     methods = page.read_text(encoding="utf-8").partition('id="methods"')[2]
     assert "repainted_context" in methods and "All findings were made with these" in methods
     assert "medebench ground runs/good" in methods
-    mb.ground(grounded, thresholds=mb.Thresholds(good_ea_offline=0.99))
+    mb.ground(grounded, thresholds=mb.Thresholds(good_residual=0.99))
     try:
         text = build_report(grounded, tmp_path / "other").index.read_text(encoding="utf-8")
     finally:
         mb.ground(grounded)
-    assert "good_ea_offline 0.99" in text and "--threshold good_ea_offline=0.99" in text
+    assert "good_residual 0.99" in text and "--threshold good_residual=0.99" in text

@@ -66,7 +66,7 @@ def test_best_model_is_bold_and_a_control_never(table: HeadlineTable) -> None:
 
 def test_mark_follows_the_paired_test(runs: list[mb.Run], table: HeadlineTable) -> None:
     frame = pl.concat([run.frame() for run in runs])
-    for metric in ("cp", "ssim", "ea_offline"):
+    for metric in ("cp", "ssim", "intended_offline"):
         [pair] = compare_runs(frame, metric, ["good", "poor"])
         poor = next(row for row in table.rows if row.name == "poor")
         assert (poor.cells["own", metric].mark == MARK) == pair.significant()
@@ -76,7 +76,7 @@ def test_mark_follows_the_paired_test(runs: list[mb.Run], table: HeadlineTable) 
 def test_headline_decides_the_order(runs: list[mb.Run]) -> None:
     names = [column.name for column in headline_table(runs, headline="cp_published").columns]
     assert names.index("cp_published") < names.index("cp")
-    assert names[0] == "ea_offline"
+    assert names[0] == "intended_offline"
     with pytest.raises(InputError, match="headline 'psnr': choose cp or cp_published"):
         headline_table(runs, headline="psnr")
 
@@ -88,7 +88,7 @@ def test_csv_is_complete_and_exact(runs: list[mb.Run], table: HeadlineTable) -> 
     assert float(one["mean"]) == cell.micro.mean
     assert one["coverage"].startswith("scored 8 of 9, 1 undefined (")
     assert {
-        r["stand_in"] for r in rows if r["metric"] == "ea_offline" and r["kind"] == "model"
+        r["stand_in"] for r in rows if r["metric"] == "intended_offline" and r["kind"] == "model"
     } == {"yes"}
 
 

@@ -24,7 +24,7 @@ HOSTILE = (
 )
 MODELS = ("ip2p", "imagic", "seedx", "icedit", "gemini", "identity")
 METRICS = (
-    "ea_offline",
+    "intended_offline",
     "vq_offline",
     "ea_openai:gpt-4o",
     "cp",
@@ -183,7 +183,7 @@ def made_up(
         for i, name in enumerate(people)
     )
     details = {
-        "ea_offline": {"judge": "offline", "stand_in": True},
+        "intended_offline": {"judge": "offline", "stand_in": True},
         "vq_offline": {"judge": "offline", "stand_in": True},
         "ea_openai:gpt-4o": {"judge": "openai:gpt-4o", "rubric": "description v1 (823f6fea)"},
     }

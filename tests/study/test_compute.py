@@ -108,7 +108,7 @@ def test_an_infinite_score_is_the_first_place(runs):
     # lower is better there, so it is turned round
     outside = scores.arrays(ranked)["change_outside"]
     assert (outside <= 0).all()
-    assert set(scores.left_out) == {"change_inside", "done"}
+    assert set(scores.left_out) == {"change_inside", "edit_completion"}
 
 
 def test_a_replaced_output_has_no_score_that_counts(runs):

@@ -85,7 +85,7 @@ def test_caption_names_the_dashed_line_and_what_intervals_are_over() -> None:
 
 
 def test_published_values_are_hollow_and_only_where_there_are_any() -> None:
-    results = made_up(dimensions=("ea",), metrics=("ssim", "ea_offline", "my_metric"))
+    results = made_up(dimensions=("ea",), metrics=("ssim", "intended_offline", "my_metric"))
     context = worth.draw(results)
     assert context is not None
     with context as made:

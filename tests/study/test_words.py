@@ -332,9 +332,9 @@ def test_without_an_interval_the_words_say_why() -> None:
 
 
 def test_the_offline_judge_is_said_to_be_a_stand_in() -> None:
-    text = say("Metrics", usual(), worths=made_worths({"ea_offline": 0.7, "ssim": 0.3}))
-    assert "`ea_offline` comes from the offline stand-in for a judge" in text
-    other = say("Metrics", usual(), worths=made_worths({"ssim": 0.7, "ea_offline": 0.3}))
+    text = say("Metrics", usual(), worths=made_worths({"intended_offline": 0.7, "ssim": 0.3}))
+    assert "`intended_offline` comes from the offline stand-in for a judge" in text
+    other = say("Metrics", usual(), worths=made_worths({"ssim": 0.7, "intended_offline": 0.3}))
     assert "stand-in" not in other
 
 
@@ -382,11 +382,14 @@ def test_names_cannot_break_out_of_their_marks() -> None:
 
 def test_published_rows_belong_to_their_metric() -> None:
     rho = published_worth().rho
-    details = {"ea_openai:gpt-4o": {"judge": "openai:gpt-4o"}, "ea_offline": {"judge": "offline"}}
+    details = {
+        "ea_openai:gpt-4o": {"judge": "openai:gpt-4o"},
+        "intended_offline": {"judge": "offline"},
+    }
     names = ["ssim", "cp", "cp_published", "lpips_alex", "lpips_alex_published"]
     names += ["isim_clip-vit-l14", "isim_published_clip-vit-l14", "isim_biomedclip"]
-    names += ["ea_openai:gpt-4o", "vq_openai:gpt-4o+prompt"]
-    scores = {one.name: one for one in describe([*names, "ea_offline", "change_inside"], details)}
+    names += ["ea_openai:gpt-4o", "vq_openai:gpt-4o+prompt", "intended_offline", "change_inside"]
+    scores = {one.name: one for one in describe(names, details)}
 
     def of(name: str, dimension: str = "cp") -> tuple[float, bool] | None:
         found = printed(scores[name], dimension)
@@ -402,7 +405,7 @@ def test_published_rows_belong_to_their_metric() -> None:
     assert of("isim_biomedclip", "ea") == (rho["ISim"]["EA"], False)
     assert of("ea_openai:gpt-4o", "ea") == (rho["judge accuracy_description"]["EA"], False)
     assert of("vq_openai:gpt-4o+prompt", "vq") == (rho["judge quality_prompt"]["VQ"], False)
-    assert of("ea_offline") is None and of("change_inside") is None
+    assert of("intended_offline") is None and of("change_inside") is None
     assert of("ssim", "beauty") is None and printed(None, "ea") is None
 
 

@@ -1,9 +1,10 @@
 """Where an output really differs from its input, for any editor, black boxes included.
 
 The output is first brought back to the input's frame, tone and sharpness, each only as far as that
-explains the picture as a whole; what then still differs locally is the change. `docs/grounding.md`
-says why and where it fails. All lengths are shares of the width, all differences CIE76 in Lab, and
-the work is done on pictures at most 256 pixels wide.
+explains the picture as a whole; what then still differs locally is the change. What explains the
+whole is asked of the ROI's surroundings, so that no edit, however large, bends the frame it is
+measured in. `docs/grounding.md` says why and where it fails. All lengths are shares of the width,
+all differences CIE76 in Lab, and the work is done on pictures at most 256 pixels wide.
 """
 
 from __future__ import annotations
@@ -32,17 +33,27 @@ MIN_AREA = 0.0005
 #: Changes that lie wholly within this share of the longer side from the edge are not the edit:
 #: editors pad to multiples of 16 or 64 and smear the last rows.
 EDGE = 0.04
+#: What lies closer to the ROI than this share of the width is the border of the edit: feathering
+#: and softening reach there. Surroundings begin beyond it.
+COLLAR = 0.03
+#: Surroundings smaller than this share of the frame say nothing about it.
+MIN_AROUND = 0.05
 #: Where less than this share of the input's detail is recognisable, there is nothing to align.
 MIN_KEPT = 0.15
 #: A correction is believed if it lowers the typical difference to this share.
 BETTER = 0.9
+#: Where the surroundings differ by less than this on average, there is nothing to correct.
+UNSEEN = 0.1
+#: A shift of tone explains the whole picture if it leaves no more than this on average, around the
+#: ROI and inside it.
+EXPLAINED = 2.0
 #: Blurs tried on the input, in 256ths of the width; the negative one on the output.
 BLURS = (-1.0, 1.0, 2.0, 4.0)
 
 _SOFTEN = 1.0  # before comparing: compression, resampling
+_COARSE = 8.0  # the coarsest detail by which a place is recognised
 _WINDOW = 1.5  # over which differences are averaged: texture counts, single pixels do not
 _SLIDE = 2  # how far a window may slide to find its like: residual misalignment
-_DETAIL = 8.0  # the coarsest detail by which a place is recognised
 _CLOSE = 3  # gaps up to twice this are closed
 _REACH = 5  # how far softening and window carry a strong difference beyond its border...
 _TAIL = 0.2  # ...where it has fallen to this share
@@ -64,9 +75,10 @@ class Change:
     moved: Moved
     #: Blur found on the whole output, in 256ths of the width; negative: the output is sharper.
     blurred: float
-    #: Share of the input's detail that is still recognisable in its place.
+    #: Share of the input's detail, around the ROI, that is still recognisable in its place.
     kept: float
-    #: Fine detail of the output over the input's, outside the region; 1: as sharp as before.
+    #: Fine detail of the output over the input's, outside region, ROI and edge; 1: as sharp as
+    #: before.
     detail: float
 
 
@@ -77,97 +89,130 @@ class _Pair:
     before: Floats
     after: Floats
     seen: Bools
+    #: Where the corrections are fitted and believed.
+    around: Bools
     motion: Motion
     shift: Floats
     blurred: float
     off: float
 
 
-def change_map(previous: Picture, output: Picture, data_range: int = 255) -> Change:
-    """Compare an output with its input; both on one grid, in one depth."""
+def change_map(
+    previous: Picture, output: Picture, data_range: int = 255, roi: Bools | None = None
+) -> Change:
+    """Compare an output with its input; both on one grid, in one depth.
+
+    `roi` is where a change was asked for.
+    """
     sharp, made = small_lab(previous, data_range), small_lab(output, data_range)
     unit = sharp.shape[1] / COMPARED_WIDTH
     before, after = _soften(sharp, unit), _soften(made, unit)
-    still = _pair(before, after, np.ones(before.shape[:2], np.bool_))
-    pair = _align(before, after, still)
-    kept = _recognised(before, pair.after, pair.seen, unit)
-    if kept < MIN_KEPT:
-        # Another picture: whatever tone or place would fit it best would be an accident.
-        nothing = np.zeros_like(before)
-        pair = replace(still, before=before, shift=nothing)
-    else:
-        pair = _match_sharpness(before, pair, unit)
+    around, outside = inner(before.shape[:2]), np.ones(before.shape[:2], np.bool_)
+    if roi is not None:
+        size = before.shape[1::-1]
+        touched = cv2.resize(roi.astype(np.float32), size, interpolation=cv2.INTER_AREA)
+        around, outside = surroundings(touched > 0), touched == 0
+    still = _pair(before, after, np.ones_like(around), around)
+    pair, kept = still, 1.0
+    if enough(around) and float(lengths(after - before)[around].mean()) > UNSEEN:
+        pair = _align(before, after, still)
+        kept = _recognised(before, pair.after, pair.seen & around, unit)
+        if kept < MIN_KEPT:
+            # Another picture: whatever tone or place would fit it best would be an accident.
+            pair = replace(still, before=before, shift=np.zeros_like(before))
+        else:
+            pair = _match_sharpness(before, pair, unit)
     back, _ = bring_back(made, pair.motion)
     seen = np.asarray(ndimage.binary_erosion(pair.seen, iterations=2, border_value=1), np.bool_)
     squared = _slid(pair.before, pair.after, unit) - _GRAIN * _added_grain(sharp, back, unit)
     difference = np.where(seen, np.sqrt(np.maximum(squared, 0)), 0).astype(np.float32)
     region = _region(difference, seen)
     size = (previous.shape[1], previous.shape[0])
+    plain = seen & ~region & inner(region.shape)
     return Change(
         np.asarray(cv2.resize(difference, size, interpolation=cv2.INTER_LINEAR), np.float32),
         cv2.resize(region.astype(np.float32), size, interpolation=cv2.INTER_LINEAR) > 0.5,
-        float(lengths(pair.shift)[pair.seen].mean()),
+        float(lengths(pair.shift)[pair.seen & around if enough(around) else pair.seen].mean()),
         describe(pair.motion, before.shape[:2]),
         pair.blurred,
         kept,
-        _detail(sharp, back, seen & ~region, unit),
+        _detail(sharp, back, plain & outside if enough(plain & outside) else plain, unit),
     )
+
+
+def inner(shape: tuple[int, int]) -> Bools:
+    """The frame without its edge, where padding and smeared rows are."""
+    height, width = shape
+    margin = round(EDGE * max(height, width))
+    frame = np.zeros(shape, np.bool_)
+    frame[margin : height - margin, margin : width - margin] = True
+    return frame
+
+
+def surroundings(roi: Bools) -> Bools:
+    """What lies around the ROI: beyond the border of an edit, off the edge of the frame."""
+    reach = max(1, round(COLLAR * roi.shape[1]))
+    grown = cv2.dilate(roi.astype(np.uint8), _disc(reach))
+    return np.asarray((grown == 0) & inner(roi.shape), np.bool_)
+
+
+def enough(around: Bools) -> bool:
+    """Whether these surroundings are large enough to say anything."""
+    return int(np.count_nonzero(around)) >= max(16, MIN_AROUND * around.size)
 
 
 def _pair(
     before: Floats,
     after: Floats,
     seen: Bools,
+    around: Bools,
     motion: Motion = STILL,
     blurred: float = 0.0,
 ) -> _Pair:
-    toned = shift_tone(before, after, seen)
-    # Cut, so that a large edit does not outvote many small misfits.
-    off = np.minimum(lengths(after - toned)[seen], HIGH)
-    return _Pair(toned, after, seen, motion, toned - before, blurred, float(off.mean()))
+    """In one tone: that of the whole picture if it explains the whole, else of the surroundings."""
+    trusted = seen & around
+    tone = shift_tone(before, after, seen)
+    if max(_off(tone, after, where) for where in (trusted, seen & ~around)) > EXPLAINED:
+        tone = shift_tone(before, after, trusted) if enough(trusted) else before
+    off = _off(tone, after, trusted)
+    return _Pair(tone, after, seen, around, motion, tone - before, blurred, off)
+
+
+def _off(before: Floats, after: Floats, where: Bools) -> float:
+    """Mean difference; cut, so that a large edit does not outvote many small misfits."""
+    if not where.any():
+        return 0.0
+    return float(np.minimum(lengths(after - before)[where], HIGH).mean())
 
 
 def _align(before: Floats, after: Floats, best: _Pair) -> _Pair:
-    use, quietest = best.seen, 0.6
-    for _ in range(2):
+    """Tried on the whole, around the ROI, on the quietest part; believed by the surroundings."""
+    quietest = 0.6
+    for use in (best.seen, best.around, None):
+        if use is None:
+            # Without what was edited, which may have pulled the frame.
+            off = lengths(best.after - best.before)
+            trusted = best.seen & best.around
+            use = trusted & (off <= np.quantile(off[trusted], quietest))
         motion = find_motion(before[..., 0], after[..., 0], use)
         if motion is None:
-            break
+            continue
         back, seen = bring_back(after, motion)
-        tried = _pair(before, back, seen, motion)
-        if tried.off < BETTER * best.off:
+        tried = _pair(before, back, seen, best.around, motion)
+        if enough(seen & best.around) and tried.off < BETTER * best.off:
             best = tried
-        # Once more without what was edited, which may have pulled the frame.
-        off = lengths(tried.after - tried.before)
-        use = seen & (off <= np.quantile(off[seen], quietest))
     return best
 
 
 def _match_sharpness(before: Floats, best: _Pair, unit: float) -> _Pair:
     aligned = best
     for blur in BLURS:
-        soft = _soft(before, blur * unit) if blur > 0 else before
+        first = _soft(before, blur * unit) if blur > 0 else before
         after = aligned.after if blur > 0 else _soft(aligned.after, -blur * unit)
-        tried = _pair(soft, after, aligned.seen, aligned.motion, blur)
+        tried = _pair(first, after, aligned.seen, aligned.around, aligned.motion, blur)
         if tried.off < BETTER * best.off:
             best = tried
     return best
-
-
-def _recognised(before: Floats, after: Floats, seen: Bools, unit: float) -> float:
-    """Share of the detailed places whose detail correlates (> 0.5): blind to tone and blur."""
-    first, second = (
-        _soft(picture[..., 0], unit) - _soft(picture[..., 0], _DETAIL * unit)
-        for picture in (before, after)
-    )
-    own, other, common = (
-        _soft(product, _DETAIL * unit)
-        for product in (first * first, second * second, first * second)
-    )
-    detailed = seen & (own > 1.0)
-    if np.count_nonzero(detailed) < 0.01 * detailed.size:
-        return 1.0
-    return float((common > 0.5 * np.sqrt(own * other + 0.01))[detailed].mean())
 
 
 def _slid(before: Floats, after: Floats, unit: float) -> Floats:
@@ -189,16 +234,32 @@ def _added_grain(before: Floats, after: Floats, unit: float) -> Floats:
     return np.asarray(np.maximum(second - first, 0), np.float32)
 
 
+def _recognised(before: Floats, after: Floats, where: Bools, unit: float) -> float:
+    """Share of the detailed places whose detail correlates (> 0.5): blind to tone and blur."""
+    first, second = (
+        _soft(picture[..., 0], unit) - _soft(picture[..., 0], _COARSE * unit)
+        for picture in (before, after)
+    )
+    own, other, common = (
+        _within(product, where, _COARSE * unit)
+        for product in (first * first, second * second, first * second)
+    )
+    detailed = where & (own > 1.0)
+    if np.count_nonzero(detailed) < 0.01 * detailed.size:
+        return 1.0
+    return float((common > 0.5 * np.sqrt(own * other + 0.01))[detailed].mean())
+
+
 def _detail(before: Floats, after: Floats, where: Bools, unit: float) -> float:
     """Weighted median, by how much detail there is or was, of the local ratio of fine detail."""
     if not where.any():
         return 1.0
     first, second = (
-        _soft(np.square(_fine(one[..., 0], 1.5 * unit)), 4 * unit)[where].astype(np.float64)
+        _within(np.square(_fine(one[..., 0], 1.5 * unit)), where, 4 * unit)[where]
         for one in (before, after)
     )
     # The constant keeps rounding to 8 bits from counting in flat pictures.
-    ratios = (second + 0.05) / (first + 0.05)
+    ratios = (second.astype(np.float64) + 0.05) / (first + 0.05)
     order = np.argsort(ratios)
     weights = np.cumsum((first + second + 1e-9)[order])
     middle = int(np.searchsorted(weights, weights[-1] / 2))
@@ -216,12 +277,8 @@ def _region(difference: Floats, seen: Bools) -> Bools:
     labels, count = ndimage.label(difference > np.maximum(max(LOW, noise), _TAIL * strongest))
     if not count:
         return nothing
-    height, width = difference.shape
-    margin = round(EDGE * max(height, width))
-    inner = nothing.copy()
-    inner[margin : height - margin, margin : width - margin] = True
     which = np.arange(1, count + 1)
-    peaks = ndimage.maximum(difference * inner, labels, which)
+    peaks = ndimage.maximum(difference * inner(difference.shape), labels, which)
     areas = np.bincount(labels.ravel(), minlength=count + 1)[1:]
     real = (np.asarray(peaks) > max(HIGH, 1.5 * noise)) & (areas >= MIN_AREA * difference.size)
     region = np.concatenate([[False], real])[labels].astype(np.uint8)
@@ -243,6 +300,12 @@ def _soften(lab: Floats, unit: float) -> Floats:
 
 def _fine(picture: Floats, unit: float) -> Floats:
     return np.asarray(picture - _soft(picture, unit), np.float32)
+
+
+def _within(plane: Floats, where: Bools, sigma: float) -> Floats:
+    """Softened from the pixels of `where` alone."""
+    there = where.astype(np.float32)
+    return _soft(plane * there, sigma) / np.maximum(_soft(there, sigma), 1e-6)
 
 
 def _soft(picture: Floats, sigma: float) -> Floats:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from medebench.aliases import with_current_names
 from medebench.metrics.base import Undefined
 from medebench.settings import Settings
 
@@ -27,6 +29,11 @@ FAILURE_TYPES: dict[FailureType, str] = {
 class Thresholds(Settings):
     """Where one type ends and the next begins. Shares are 0 to 1, colour differences CIE76."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _renamed(cls, given: Any) -> Any:
+        return with_current_names(given) if isinstance(given, Mapping) else given
+
     repainted_context: float = Field(
         default=0.5,
         ge=0,
@@ -37,10 +44,16 @@ class Thresholds(Settings):
         default=12.0, ge=0, description="repainted: the whole picture's tone was shifted by this"
     )
     blurred_detail: float = Field(
-        default=0.33, ge=0, lt=1, description="damaged: this share of the fine detail is left"
+        default=0.33,
+        gt=0,
+        lt=1,
+        description="damaged: this share of the fine detail is left, around the ROI or in it",
     )
     noisy_detail: float = Field(
-        default=2.5, gt=1, description="damaged: this many times the input's fine detail"
+        default=2.2,
+        gt=1,
+        description="damaged: this many times the fine detail; or, in the ROI, as many times finer "
+        "than in the input and the reference",
     )
     nothing_area: float = Field(
         default=0.01,
@@ -63,20 +76,18 @@ class Thresholds(Settings):
     poor_vq: float = Field(
         default=0.5, ge=0, le=1, description="damaged: a judge's VQ below this and EA"
     )
-    good_ea_offline: float = Field(
-        default=0.8,
-        ge=0,
-        le=1,
-        description="as good_ea, for the offline stand-in, which gives half the change 0.8",
-    )
-    poor_vq_offline: float = Field(
-        default=0.3, ge=0, le=1, description="as poor_vq, for the offline stand-in"
-    )
-    good_missed: float = Field(
-        default=0.5,
+    good_residual: float = Field(
+        default=0.45,
         ge=0,
         le=1,
         description="success without a judge: at most this is left of the way to the reference",
+    )
+    good_structure: float = Field(
+        default=0.55,
+        ge=0,
+        le=1,
+        description="success without a judge: the ROI is built like the reference's, as far as "
+        "this correlation",
     )
 
 
@@ -92,26 +103,31 @@ class Evidence:
     change_iou: float | None = None
     change_tone: float | None = None
     change_detail: float | None = None
-    done: float | None = None
-    missed: float | None = None
+    roi_detail: float | None = None
+    roi_grain: float | None = None
+    roi_structure: float | None = None
+    edit_completion: float | None = None
+    edit_residual: float | None = None
+    #: A judge's; None for the offline stand-in, which knows no more than the pixels above.
     ea: float | None = None
     vq: float | None = None
-    #: True where `ea` and `vq` are those of the offline stand-in, whose scale is another.
-    stand_in: bool = False
+    #: The stand-in's, to be shown; it decides nothing.
+    intended: float | None = None
     attention_iou: float | None = None
 
     @classmethod
     def of(cls, scores: Mapping[str, float | None], judge: str | None = None) -> Evidence:
         """From the scores of one output by metric name, with those of one judge or of none.
 
-        `judge` is what follows `ea_` and `vq_` in the names of its scores: "offline", or a model's.
+        `judge` is what follows `ea_` and `vq_` in the names of its scores.
         """
-        names = {one.name for one in fields(cls)} - {"ea", "vq", "stand_in"}
-        known = cls(**{name: scores.get(name) for name in names})  # type: ignore[arg-type]
+        names = {one.name for one in fields(cls)} - {"ea", "vq", "intended"}
+        known = cls(
+            **{name: scores.get(name) for name in names}, intended=scores.get("intended_offline")
+        )
         if judge is None:
             return known
-        ea, vq = scores.get(f"ea_{judge}"), scores.get(f"vq_{judge}")
-        return replace(known, ea=ea, vq=vq, stand_in=judge == "offline")
+        return replace(known, ea=scores.get(f"ea_{judge}"), vq=scores.get(f"vq_{judge}"))
 
 
 @dataclass(frozen=True)
@@ -129,6 +145,7 @@ class Finding:
 _DEFAULT = Thresholds()
 #: A mean colour difference that is just visible side by side.
 _SEEN_TONE = 2.0
+_ONLY = "only a model can judge the edit"
 
 
 def diagnose(evidence: Evidence, thresholds: Thresholds = _DEFAULT) -> Finding:
@@ -143,8 +160,10 @@ def diagnose(evidence: Evidence, thresholds: Thresholds = _DEFAULT) -> Finding:
         return _found("damaged", harm, one)
     if area < at.nothing_area and cover < at.nothing_cover and not _faint(one, at):
         return _found("nothing", f"{area:.1%} of the picture changed{_toned(one)}", one)
+    if one.ea is None and (harm := _harm_inside(one, at)):
+        return _found("damaged", f"inside the ROI {harm}", one)
     good, right = _right(one, at)
-    poor = one.vq is not None and one.vq < (at.poor_vq_offline if one.stand_in else at.poor_vq)
+    poor = one.ea is not None and one.vq is not None and one.vq < at.poor_vq
     if good and not poor:
         return _found("success", right, one)
     if one.change_spill is not None and one.change_spill >= at.wrong_spill and not good:
@@ -153,7 +172,7 @@ def diagnose(evidence: Evidence, thresholds: Thresholds = _DEFAULT) -> Finding:
     if good is None:
         raise Undefined(right)
     if poor and one.vq is not None and (one.ea is None or one.vq < one.ea):
-        return _found("damaged", f"{_named('VQ', one)} is {one.vq:.2f}", one)
+        return _found("damaged", f"VQ is {one.vq:.2f}", one)
     return _found("weak", f"{cover:.0%} of the ROI changed, but {right}", one)
 
 
@@ -181,38 +200,73 @@ def _harm(detail: float | None, at: Thresholds) -> str | None:
     return None
 
 
+def _harm_inside(one: Evidence, at: Thresholds) -> str | None:
+    if harm := _harm(one.roi_detail, at):
+        return harm
+    if one.roi_grain is not None and one.roi_grain >= at.noisy_detail:
+        return f"scattered or noisy: its detail is {one.roi_grain:.1f} times finer than before"
+    return None
+
+
+def _shifted(one: Evidence) -> bool:
+    return one.change_tone is not None and one.change_tone >= _SEEN_TONE
+
+
 def _faint(one: Evidence, at: Thresholds) -> bool:
     """An edit too faint for the region, wrinkles for one, but the intended one all the same.
 
     A shifted tone can look like that by accident, so there must be none.
     """
-    toned = one.change_tone is not None and one.change_tone >= _SEEN_TONE
-    return one.missed is not None and not toned and one.missed <= at.good_missed
+    left = one.edit_residual
+    return left is not None and not _shifted(one) and left <= at.good_residual
 
 
 def _right(one: Evidence, at: Thresholds) -> tuple[bool | None, str]:
     """Whether the edit is the one asked for, and by what measure; None where nothing can tell.
 
-    A model's judgement outranks pixels. The stand-in sees nothing but pixels of the reference, so
-    where that is another photograph, it cannot tell either.
+    A judge's word outranks pixels. Pixels can only be held against the reference: what comes close
+    to it in colour, structure and detail is right, also where it is another photograph; what does
+    not is wrong in colour, or for somebody else to judge.
     """
-    if one.ea is not None and not one.stand_in:
-        return one.ea >= at.good_ea, f"EA is {one.ea:.2f}"
-    if one.missed is None:
-        return None, "only a model can judge the edit: no reference, or it is another photograph"
     if one.ea is not None:
-        return one.ea >= at.good_ea_offline, f"{_named('EA', one)} is {one.ea:.2f}"
-    way = f"the way left to the reference is {one.missed:.0%}"
-    done = "" if one.done is None else f" ({one.done:.0%} done)"
-    return one.missed <= at.good_missed, way + done
+        return one.ea >= at.good_ea, f"EA is {one.ea:.2f}"
+    left, alike = one.edit_residual, one.roi_structure
+    if left is None:
+        if one.edit_completion is None or alike is None:
+            return None, f"{_ONLY}: no reference, or no change or structure in it to compare with"
+        if abs(1 - one.edit_completion) > at.good_residual or alike < at.good_structure:
+            return None, f"{_ONLY}: the reference is another photograph"
+        way = f"it has the reference's colours ({one.edit_completion:.0%} of the change)"
+    else:
+        way = f"the way left to the reference is {left:.0%}"
+        if left > at.good_residual and _shifted(one) and (alike or 0.0) >= at.good_structure:
+            return None, f"{_ONLY}: the tone of the whole picture was shifted, so colours cannot"
+        if one.edit_completion is not None:
+            way += f" ({one.edit_completion:.0%} done)"
+        if left > at.good_residual:
+            return False, way
+    if doubt := _doubt(one, at):
+        return None, f"{_ONLY}: {way}, but {doubt}"
+    structure = "" if alike is None else f" and its structure (correlation {alike:.2f})"
+    return True, way + structure
 
 
-def _named(score: str, one: Evidence) -> str:
-    return f"{score} (offline stand-in)" if one.stand_in else score
+def _doubt(one: Evidence, at: Thresholds) -> str | None:
+    """What keeps pixels from calling an edit right whose colours are: half of the way to harm."""
+    if one.roi_structure is not None and one.roi_structure < at.good_structure:
+        return f"the ROI is not built like the reference's (correlation {one.roi_structure:.2f})"
+    detail, grain = one.roi_detail, one.roi_grain
+    if detail is not None and not (
+        math.sqrt(at.blurred_detail) < detail < math.sqrt(at.noisy_detail)
+    ):
+        return f"the ROI has {detail:.1f} times the detail"
+    if grain is not None and grain >= math.sqrt(at.noisy_detail):
+        return f"the detail in the ROI is {grain:.1f} times finer"
+    return None
 
 
 def _toned(one: Evidence) -> str:
-    if one.change_tone is None or one.change_tone < _SEEN_TONE:
+    if not _shifted(one):
         return ""
     return f"; only the tone was shifted, by {one.change_tone:.0f}"
 

@@ -16,10 +16,12 @@ def margin(kind: FailureType, evidence: Evidence, thresholds: Thresholds) -> flo
         context = _above(one.change_context, at.repainted_context)
         return max(context, _times(one.change_tone, at.repainted_tone))
     if kind == "damaged":
-        blurred = _below(one.change_detail, at.blurred_detail)
-        noisy = _times(one.change_detail, at.noisy_detail)
-        poor = at.poor_vq_offline if one.stand_in else at.poor_vq
-        return max(blurred, noisy, _below(one.vq, poor))
+        details = (one.change_detail, one.roi_detail if one.ea is None else None)
+        blurred = max(_below(detail, at.blurred_detail) for detail in details)
+        noisy = max(_times(detail, at.noisy_detail) for detail in details)
+        if one.ea is None:
+            return max(blurred, noisy, _times(one.roi_grain, at.noisy_detail))
+        return max(blurred, noisy, _below(one.vq, at.poor_vq))
     if kind == "nothing":
         area = _below(one.change_area, at.nothing_area)
         return min(area, _below(one.change_cover, at.nothing_cover))
@@ -36,12 +38,14 @@ def margin(kind: FailureType, evidence: Evidence, thresholds: Thresholds) -> flo
 def _good(one: Evidence, at: Thresholds) -> float:
     """By how much the edit is (above 0) or is not (below 0) the one that was asked for."""
     if one.ea is not None:
-        least = at.good_ea_offline if one.stand_in else at.good_ea
+        least = at.good_ea
         return _above(one.ea, least) if one.ea >= least else -_below(one.ea, least)
-    if one.missed is None:
+    left, most = one.edit_residual, at.good_residual
+    if left is None and one.edit_completion is not None:
+        left = abs(1 - one.edit_completion)
+    if left is None:
         return -1.0
-    most = at.good_missed
-    return _below(one.missed, most) if one.missed <= most else -_above(one.missed, most)
+    return _below(left, most) if left <= most else -_above(left, most)
 
 
 def _above(value: float | None, threshold: float) -> float:

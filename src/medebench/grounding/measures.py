@@ -6,21 +6,30 @@ import hashlib
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from medebench.cases.image import Picture
 from medebench.cases.opened import OpenCase
-from medebench.grounding.change import Change, change_map
+from medebench.grounding.change import Change, change_map, enough, surroundings
 from medebench.grounding.overlap import iou
 from medebench.metrics.base import Metric, Undefined, metric
+from medebench.metrics.texture import texture_of
+
+Bools = NDArray[np.bool_]
+
+#: Changes with the way in which pictures are compared: earlier scores are computed anew.
+VARIANT = "change-2"
 
 
 class _Compared:
     """Two pictures, equal to any two of the same content: all measures share one comparison."""
 
-    def __init__(self, previous: Picture, output: Picture, data_range: int) -> None:
-        self.pictures = previous, output, data_range
+    def __init__(
+        self, previous: Picture, output: Picture, data_range: int, roi: Bools | None
+    ) -> None:
+        self.pictures = previous, output, data_range, roi
         content = hashlib.blake2b(digest_size=16)
-        for picture in (previous, output):
+        for picture in (previous, output, *([] if roi is None else [roi])):
             content.update(f"{picture.shape} {picture.dtype} {data_range}".encode())
             content.update(np.ascontiguousarray(picture).data)
         self.key = content.digest()
@@ -39,7 +48,8 @@ def _change(compared: _Compared) -> Change:
 
 def change_of(case: OpenCase, output: Picture) -> Change:
     """The change of an output of the case; asked again for the same pixels, it is at hand."""
-    return _change(_Compared(case.previous, output, case.data_range))
+    roi = None if case.case.roi is None else case.roi
+    return _change(_Compared(case.previous, output, case.data_range, roi))
 
 
 def _roi_parts(case: OpenCase) -> None:
@@ -51,6 +61,7 @@ def _roi_parts(case: OpenCase) -> None:
     "change_iou",
     "IoU of the region that really changed with the ROI",
     needs=("roi",),
+    variant=VARIANT,
 )
 def CHANGE_IOU(case: OpenCase, output: Picture) -> float:
     """|C ∩ R| / |C ∪ R| with the changed region C and the ROI R; 0 where nothing changed."""
@@ -63,6 +74,7 @@ def CHANGE_IOU(case: OpenCase, output: Picture) -> float:
     "share of the ROI that really changed",
     better="neither",
     needs=("roi",),
+    variant=VARIANT,
 )
 def CHANGE_COVER(case: OpenCase, output: Picture) -> float:
     """|C ∩ R| / |R|."""
@@ -75,12 +87,14 @@ def CHANGE_COVER(case: OpenCase, output: Picture) -> float:
     "share of the surroundings of the ROI that really changed",
     better="lower",
     needs=("roi",),
+    variant=VARIANT,
 )
 def CHANGE_CONTEXT(case: OpenCase, output: Picture) -> float:
-    """|C \\ R| / |not R|."""
-    if case.roi.all():
-        raise Undefined("the ROI is the whole picture: nothing is outside it")
-    return float(change_of(case, output).region[~case.roi].mean())
+    """|C ∩ S| / |S|, S: beyond the border of the ROI and off the edge of the frame."""
+    around = surroundings(case.roi)
+    if not enough(around):
+        raise Undefined("the ROI fills the picture: too little lies around it")
+    return float(change_of(case, output).region[around].mean())
 
 
 @metric(
@@ -88,6 +102,7 @@ def CHANGE_CONTEXT(case: OpenCase, output: Picture) -> float:
     "share of the change, by strength, that lies outside the ROI",
     better="lower",
     needs=("roi",),
+    variant=VARIANT,
 )
 def CHANGE_SPILL(case: OpenCase, output: Picture) -> float:
     """Σ of the change map over C \\ R, divided by its Σ over C."""
@@ -99,7 +114,12 @@ def CHANGE_SPILL(case: OpenCase, output: Picture) -> float:
     return float(strength[~case.roi].sum() / strength.sum())
 
 
-@metric("change_area", "share of the frame that really changed", better="neither")
+@metric(
+    "change_area",
+    "share of the frame that really changed",
+    better="neither",
+    variant=VARIANT,
+)
 def CHANGE_AREA(case: OpenCase, output: Picture) -> float:
     """|C| / |frame|."""
     return float(change_of(case, output).region.mean())
@@ -110,6 +130,7 @@ def CHANGE_AREA(case: OpenCase, output: Picture) -> float:
     "shift of tone of the whole picture, not counted as change (CIE76)",
     better="lower",
     high=100.0,
+    variant=VARIANT,
 )
 def CHANGE_TONE(case: OpenCase, output: Picture) -> float:
     return change_of(case, output).global_shift
@@ -120,9 +141,48 @@ def CHANGE_TONE(case: OpenCase, output: Picture) -> float:
     "fine detail of output over input where nothing changed; 1 = as sharp as before",
     better="neither",
     high=float("inf"),
+    variant=VARIANT,
 )
 def CHANGE_DETAIL(case: OpenCase, output: Picture) -> float:
     return change_of(case, output).detail
+
+
+@metric(
+    "roi_detail",
+    "detail inside the ROI over what input and reference span; 1 = within",
+    better="neither",
+    high=float("inf"),
+    needs=("roi", "reference"),
+    variant=VARIANT,
+)
+def ROI_DETAIL(case: OpenCase, output: Picture) -> float:
+    inside, made = texture_of(case, output)
+    return inside.detail(made)
+
+
+@metric(
+    "roi_grain",
+    "how much finer the detail inside the ROI is than in input and reference; 1 = as fine",
+    better="neither",
+    high=float("inf"),
+    needs=("roi", "reference"),
+    variant=VARIANT,
+)
+def ROI_GRAIN(case: OpenCase, output: Picture) -> float:
+    inside, made = texture_of(case, output)
+    return inside.grain(made)
+
+
+@metric(
+    "roi_structure",
+    "correlation of the structure inside the ROI with the reference's",
+    low=-1.0,
+    needs=("roi", "reference"),
+    variant=VARIANT,
+)
+def ROI_STRUCTURE(case: OpenCase, output: Picture) -> float:
+    inside, made = texture_of(case, output)
+    return inside.likeness(made)
 
 
 GROUNDING_METRICS: tuple[Metric, ...] = (
@@ -133,4 +193,7 @@ GROUNDING_METRICS: tuple[Metric, ...] = (
     CHANGE_AREA,
     CHANGE_TONE,
     CHANGE_DETAIL,
+    ROI_DETAIL,
+    ROI_GRAIN,
+    ROI_STRUCTURE,
 )

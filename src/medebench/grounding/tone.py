@@ -22,9 +22,10 @@ _RIDGE = 0.1
 def shift_tone(previous: Floats, output: Floats, where: NDArray[np.bool_]) -> Floats:
     """The input's Lab picture in the output's tone.
 
-    The shift is a polynomial of the pixel's colour, of 1, L, a, b and L², so brightness, contrast,
-    gamma, saturation and cast. It is fitted by least squares with weights 1 / (1 + (r/s)²)² of the
-    residual r, s shrinking from round to round. The shift of a pixel is cut to `MAX_SHIFT`.
+    The shift is a polynomial of the pixel's colour, of all terms up to the second power and L³, so
+    brightness, contrast, gamma, saturation and cast. It is fitted by least squares with weights
+    1 / (1 + (r/s)²)² of the residual r, s shrinking from round to round. The shift of a pixel is
+    cut to `MAX_SHIFT`.
     """
     before, after = previous[where], output[where]
     step = max(1, len(before) // _AT_MOST)
@@ -48,6 +49,10 @@ def shift_tone(previous: Floats, output: Floats, where: NDArray[np.bool_]) -> Fl
 
 
 def _terms(rows: Floats, centre: Floats) -> NDArray[np.float64]:
-    """1, L, a, b and L² of every pixel, in tens, about the picture's mean."""
-    away = (rows - centre).astype(np.float64) / 10
-    return np.column_stack([np.ones(len(rows)), away, away[:, 0] ** 2])
+    """1, L, a, b, their squares and products, and L³ of every pixel, about the picture's mean.
+
+    In tens, the cube once more so, that all terms are of about one size.
+    """
+    light, red, blue = ((rows - centre).astype(np.float64) / 10).T
+    squared = (light * light, light * red, light * blue, red * red, red * blue, blue * blue)
+    return np.column_stack([np.ones(len(rows)), light, red, blue, *squared, light**3 / 10])

@@ -14,8 +14,9 @@ from medebench.settings import read_settings
 JUDGES = Registry("judge", "medebench.judges", {"offline": "medebench.judge.offline:OfflineJudge"})
 
 
-#: How the names of judged scores begin: editing accuracy, visual quality, context.
-PREFIXES = ("ea_", "vq_", "context_")
+#: How the names of judged scores begin: editing accuracy (or, without a model, how much of the
+#: intended change was made), visual quality, context.
+PREFIXES = ("ea_", "intended_", "vq_", "context_")
 
 
 def find_judge(name: str, options: dict[str, Any] | None = None) -> Judge | ModelJudge:

@@ -1,4 +1,4 @@
-"""The offline judge: EA and VQ from pixels, for work without network or key.
+"""The offline judge: what pixels say about an edit, for work without network or key.
 
 A stand-in, not a model of a reader: it knows colour and sharpness, nothing of anatomy. It sees the
 reference and the ROI. `docs/metrics.md` has the formulas, its limits and how it agrees with the
@@ -7,7 +7,6 @@ published judge; its constants were chosen beforehand and are not fitted to any 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import cv2
@@ -17,96 +16,77 @@ from numpy.typing import NDArray
 from medebench.cases.image import Picture
 from medebench.cases.opened import OpenCase
 from medebench.judge.base import Verdict
-from medebench.metrics.colour import Floats, dot, lengths, small_mask, soft_lab, squares
-from medebench.metrics.intended import MIN_INTENDED
+from medebench.metrics.base import Undefined
+from medebench.metrics.colour import Doubles, lengths
+from medebench.metrics.intended import Intention, intention_of
+from medebench.metrics.texture import texture_of
 
 #: A mean colour difference (CIE76) that is plain to see; it divides VQ by e.
 PLAIN_DIFFERENCE = 10.0
 
 
-@dataclass(frozen=True)
-class _Seen:
-    """What the judge keeps of a case for all its outputs; pixels are rows of three."""
-
-    inside: NDArray[np.intp]
-    outside: NDArray[np.intp]
-    previous_inside: Floats
-    intended: Floats
-    known_outside: tuple[Floats, Floats]
-    bands: NDArray[np.float64]
-
-
 class OfflineJudge:
-    name = "offline-1"
+    name = "offline-2"
     summary = "stand-in from colour and sharpness, no network; not comparable with a model's scores"
     stand_in = True
-    scores = ("ea_offline", "vq_offline")
+    #: What a model calls editing accuracy, pixels cannot know: they know how much was made of the
+    #: change that the reference shows.
+    scores = ("intended_offline", "vq_offline")
 
     def judge(self, case: OpenCase, output: Picture) -> dict[str, Verdict]:
         if case.case.reference is None or case.case.roi is None:
             why = "the offline judge needs a reference and an ROI"
             return {name: Verdict(None, why) for name in self.scores}
-        seen = case.memo.get("offline") or _look(case)
-        case.memo["offline"] = seen
-        made = soft_lab(output, case.data_range).reshape(-1, 3)
-        stray = _stray(made, seen)
+        intended = intention_of(case)
+        stray = _stray(output, intended)
         return {
-            "ea_offline": _accuracy(made, seen, stray),
-            "vq_offline": _quality(_bands(output, case.data_range), seen, stray),
+            "intended_offline": _made(output, intended, stray),
+            "vq_offline": _quality(case, output, intended.outside.mean(stray)),
         }
 
 
-def _look(case: OpenCase) -> _Seen:
-    colours = soft_lab(case.previous, case.data_range)
-    roi = small_mask(case.roi, colours)
-    inside, outside = np.flatnonzero(roi), np.flatnonzero(~roi)
-    previous = colours.reshape(-1, 3)
-    reference = soft_lab(case.reference, case.data_range).reshape(-1, 3)
-    return _Seen(
-        inside,
-        outside,
-        previous[inside],
-        reference[inside] - previous[inside],
-        (previous[outside], reference[outside]),
-        _bands(case.previous, case.data_range),
-    )
-
-
-def _accuracy(made: Floats, seen: _Seen, stray: Floats) -> Verdict:
+def _made(output: Picture, intended: Intention, stray: Doubles) -> Verdict:
     """2<m, t> / (<m, m> + <t, t> + <s, s>): how far the change m made is the change t intended.
 
     s is what was changed outside the ROI. Doing nothing gives 0, the reference gives 1.
     """
-    if not seen.inside.size:
-        return Verdict(None, "the ROI is empty")
-    if float(lengths(seen.intended).mean()) < MIN_INTENDED:
-        return Verdict(None, "reference and previous are alike inside the ROI")
-    change = made[seen.inside] - seen.previous_inside
-    overlap = dot(change, seen.intended)
-    size = dot(change, change) + dot(seen.intended, seen.intended) + dot(stray, stray)
-    value = min(1.0, max(0.0, 2 * overlap / size))
-    return Verdict(value, detail={"stray": _round(_mean(stray))})
+    if problem := intended.problem():
+        return Verdict(None, problem)
+    dot, change, made = intended.inside.dot, intended.change, intended.made(output)
+    beside = float(intended.outside.weights @ stray**2)
+    size = dot(made, made) + dot(change, change) + beside
+    value = min(1.0, max(0.0, 2 * dot(made, change) / size))
+    return Verdict(value, detail={"stray": _round(intended.outside.mean(stray))})
 
 
-def _quality(bands: NDArray[np.float64], seen: _Seen, stray: Floats) -> Verdict:
-    """exp(-(|log ratio of detail to the input's| + stray / 10)): 1 where nothing looks worse."""
-    detail = float(np.abs(np.log(bands / seen.bands)).mean())
-    harm = _mean(stray) / PLAIN_DIFFERENCE
-    return Verdict(float(np.exp(-(detail + harm))), detail={"detail_change": _round(detail)})
+def _quality(case: OpenCase, output: Picture, stray: float) -> Verdict:
+    """exp(-(d + stray / 10)): 1 where nothing looks worse.
+
+    d: the greatest of |log ratio of detail to the input's| over the frame, and |log| of detail and
+    of grain inside the ROI, where all that lies between input and reference is as it may be.
+    """
+    bands = case.memo.get("bands")
+    if bands is None:
+        bands = case.memo["bands"] = _bands(case.previous, case.data_range)
+    frame = float(np.abs(np.log(_bands(output, case.data_range) / bands)).mean())
+    try:
+        roi, made = texture_of(case, output)
+        inside = float(max(abs(np.log(roi.detail(made))), abs(np.log(roi.grain(made)))))
+    except Undefined:
+        inside = 0.0
+    value = float(np.exp(-(max(frame, inside) + stray / PLAIN_DIFFERENCE)))
+    detail = {"detail_change": _round(frame), "detail_change_inside": _round(inside)}
+    return Verdict(value, detail=detail)
 
 
-def _stray(made: Floats, seen: _Seen) -> Floats:
-    """Per pixel outside the ROI, how far the output is from both the input and the reference.
+def _stray(output: Picture, intended: Intention) -> Doubles:
+    """Per cell outside the ROI, how far the output is from both the input and the reference.
 
     The nearer of the two counts: real references differ from their input outside the ROI as well.
     """
-    output = made[seen.outside]
-    nearer = np.minimum(*(squares(output - known) for known in seen.known_outside))
-    return np.asarray(np.sqrt(nearer), np.float32)
-
-
-def _mean(values: Floats) -> float:
-    return float(values.mean()) if values.size else 0.0
+    there = intended.outside.soft_lab(output, intended.data_range)
+    first, second = (lengths(there - known) for known in intended.surroundings)
+    return np.asarray(np.minimum(first, second), np.float64)
 
 
 def _bands(picture: Picture, data_range: int) -> NDArray[np.float64]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from medebench.aliases import current_name
 from medebench.device import DEVICES
 from medebench.errors import InputError, NotReadyError, UnknownNameError
 from medebench.metrics.base import (
@@ -32,8 +33,8 @@ METRICS = Registry(
         "psnr": "medebench.metrics.pixel:PSNR",
         "change_inside": "medebench.metrics.pixel:CHANGE_INSIDE",
         "change_outside": "medebench.metrics.pixel:CHANGE_OUTSIDE",
-        "done": "medebench.metrics.intended:DONE",
-        "missed": "medebench.metrics.intended:MISSED",
+        "edit_completion": "medebench.metrics.intended:EDIT_COMPLETION",
+        "edit_residual": "medebench.metrics.intended:EDIT_RESIDUAL",
     },
 )
 
@@ -69,7 +70,7 @@ def find_metrics(
 
 
 def _variant(metric: AnyMetric) -> str | None:
-    return None if isinstance(metric, Metric) else metric.variant
+    return metric.variant
 
 
 def metric_info(name: str) -> MetricInfo | None:
@@ -77,7 +78,7 @@ def metric_info(name: str) -> MetricInfo | None:
     if learned := find_learned(name):
         return learned.info()
     try:
-        one = METRICS.find(name)
+        one = METRICS.find(current_name(name))
     except InputError:
         return None
     return one.info if isinstance(one, Metric | BatchMetric | SetMetric) else None
@@ -105,6 +106,7 @@ def _names(given: Iterable[str | AnyMetric] | None) -> list[str | AnyMetric]:
 
 
 def _find(name: str, device: str, batch: int | None) -> AnyMetric:
+    name = current_name(name)
     learned = find_learned(name)
     try:
         one = learned.make(device, batch) if learned else METRICS.find(name)

@@ -52,6 +52,8 @@ class Metric(MetricInfo):
     """A function. The output is always given on the grid and in the depth of the previous image."""
 
     function: Function = field(kw_only=True)
+    #: Which definition, where it has had several: a score of another variant is not this score.
+    variant: str | None = field(default=None, kw_only=True)
 
     @property
     def info(self) -> MetricInfo:
@@ -155,10 +157,11 @@ def metric(
     low: float = 0.0,
     high: float = 1.0,
     needs: tuple[str, ...] = (),
+    variant: str | None = None,
 ) -> Callable[[Function], Metric]:
     """Make a Metric of a function: `@metric("mine", "what it says")`."""
 
     def wrap(function: Function) -> Metric:
-        return Metric(name, summary, better, low, high, needs, function=function)
+        return Metric(name, summary, better, low, high, needs, function=function, variant=variant)
 
     return wrap

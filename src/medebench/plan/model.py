@@ -5,10 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+)
 
+from medebench.aliases import current_name
 from medebench.cases.builtin import is_builtin
 from medebench.cases.case import id_problem
 from medebench.errors import InputError
@@ -37,7 +45,7 @@ class EditorEntry(_Part):
 class ChooseEntry(_Part):
     """How the best of a sweep is found: by which score, on which share of the cases."""
 
-    metric: str
+    metric: Annotated[str, AfterValidator(current_name)]
     #: Of the cases; they are not reported.
     share: float = Field(0.5, gt=0, lt=1)
     seed: int = 0

@@ -66,11 +66,15 @@ class Attention:
 
 @dataclass(frozen=True)
 class Link:
-    """IoU of one kind against EA, over outputs of models; where there are none, of controls."""
+    """IoU of one kind against EA, over outputs of models; where there are none, of controls.
+
+    Without a judge, against how much of the intended change was made.
+    """
 
     kind: str
     judge: str
-    stand_in: bool
+    #: What stands on the other axis.
+    label: str
     points: tuple[tuple[int, float, float], ...]
     pooled: Correlation | None
     by_run: tuple[tuple[Entry, Correlation | None], ...]
@@ -221,26 +225,31 @@ def _link(found: Sequence[Found], kind: str, material: Material) -> Link | None:
     def place(one: Found) -> float:
         seen = one.evidence
         iou = seen.attention_iou if kind == "attention" else seen.change_iou
-        return math.nan if iou is None or seen.ea is None else iou
+        return math.nan if iou is None or math.isnan(worth(one)) else iou
 
-    # Scores of different judges are different scales: the one who judged most is taken.
+    def worth(one: Found) -> float:
+        value = one.evidence.ea if one.judge else one.evidence.intended
+        return math.nan if value is None else value
+
+    # Scores of different judges are different scales: the one who judged most is taken, pixels
+    # only where there is none.
     judged = [one for one in found if not math.isnan(place(one))]
     if not judged:
         return None
     names = Counter(one.judge for one in judged)
-    judge = min(names, key=lambda name: (-names[name], name))
+    judge = min(names, key=lambda name: (not name, -names[name], name))
     judged = [one for one in judged if one.judge == judge]
 
     def linked(some: Sequence[Found]) -> Correlation | None:
-        accuracy = [one.evidence.ea or 0.0 for one in some]
-        return cluster_spearman(list(map(place, some)), accuracy, [one.source for one in some])
+        sources = [one.source for one in some]
+        return cluster_spearman(list(map(place, some)), list(map(worth, some)), sources)
 
     entries = [entry for entry in material.entries if any(o.entry is entry for o in judged)]
     return Link(
         kind,
         judge,
-        judged[0].evidence.stand_in,
-        tuple((one.entry.index, place(one), one.evidence.ea or 0.0) for one in judged),
+        "EA" if judge else "Intended change made (stand-in)",
+        tuple((one.entry.index, place(one), worth(one)) for one in judged),
         linked(judged),
         tuple((entry, linked([o for o in judged if o.entry is entry])) for entry in entries),
     )

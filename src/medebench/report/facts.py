@@ -13,7 +13,7 @@ from medebench.report.families import FAMILIES, PUBLISHED_ENCODER, Family, famil
 from medebench.runs.attending import SCORES as ATTENTION_SCORES
 from medebench.runs.diagnosing import FINDING
 
-STAND_IN = "offline stand-in, not comparable with the paper's GPT-4o"
+STAND_IN = "offline stand-in, knows pixels only; not comparable with a model or the paper's GPT-4o"
 _LABELS = {
     "cp": "CP",
     "cp_published": "CP published",
@@ -24,10 +24,20 @@ _LABELS = {
 }
 #: What the diagnosis is made of: it has a section of its own and stays out of the tables.
 DIAGNOSTIC = frozenset(
-    {FINDING, "done", "missed", *ATTENTION_SCORES, *(one.name for one in GROUNDING_METRICS)}
+    {
+        FINDING,
+        "edit_completion",
+        "edit_residual",
+        *ATTENTION_SCORES,
+        *(one.name for one in GROUNDING_METRICS),
+    }
 )
 _JUDGED = {
     "ea": ("EA", "editing accuracy: whether the instruction was carried out"),
+    "intended": (
+        "Intended change made",
+        "how far the change is the one the reference shows, by colour; no editing accuracy",
+    ),
     "vq": ("VQ", "visual quality: whether the result looks real"),
     "context": ("Context", "contextual preservation as the judge sees it, a baseline only"),
 }
@@ -47,7 +57,7 @@ class Score:
     low: float
     high: float
     decimals: int = 3
-    #: "ea", "vq", "cp" or "": what the score is about, whatever its variant.
+    #: "ea", "intended", "vq", "cp" or "": what the score is about, whatever its variant.
     dimension: str = ""
     judge: str = ""
     stand_in: bool = False
@@ -116,6 +126,7 @@ def order(scores: Iterable[Score], headline: str) -> list[Score]:
 def dimensions(scores: Iterable[Score], headline: str) -> list[Score]:
     """One score each for EA, CP and VQ, as far as there are any; a real judge goes first.
 
+    Without one, how much of the intended change was made stands in EA's place under its own name.
     Where there is none of the three, up to three others on the same scale.
     """
     found: dict[str, Score] = {}
@@ -123,7 +134,8 @@ def dimensions(scores: Iterable[Score], headline: str) -> list[Score]:
     for score in sorted(given, key=lambda s: (s.stand_in, s.name != headline)):
         if score.dimension:
             found.setdefault(score.dimension, score)
-    usual = [found[d] for d in ("ea", "cp", "vq") if d in found]
+    first = "ea" if "ea" in found else "intended"
+    usual = [found[d] for d in (first, "cp", "vq") if d in found]
     return usual or [s for s in leading(given) if s.better == "higher" and s.high <= 1][:3]
 
 
@@ -169,7 +181,7 @@ def _place(score: Score) -> tuple[int, int, str]:
         encoder = score.encoder.replace(PUBLISHED_ENCODER, "")
         return 4, families.index(score.family), encoder
     names = list(_LABELS)
-    first = {"ea": 0, "cp": 1, "vq": 2}.get(score.dimension, 3)
+    first = {"ea": 0, "intended": 0, "cp": 1, "vq": 2}.get(score.dimension, 3)
     return first, names.index(score.name) if score.name in names else len(names), score.name
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from medebench.aliases import with_current_names
 from medebench.grounding import FAILURE_TYPES, Evidence, FailureType, Thresholds
 from medebench.grounding.margin import margin
 from medebench.report.collect import NO_ORGAN, Entry, Material, without_folders
@@ -94,7 +95,13 @@ def read_findings(material: Material) -> list[Found]:
 
 def _read(row: ScoreRow) -> dict[str, Any]:
     detail = row.detail
-    evidence = {k: v for k, v in detail.get("evidence", {}).items() if k in _EVIDENCE}
+    told = with_current_names(detail.get("evidence", {}))
+    judge = str(detail.get("judge") or "")
+    if judge == "offline":
+        # Earlier findings took the stand-in's numbers for a judge's.
+        judge, told = "", told | {"intended": told.get("ea"), "ea": None, "vq": None}
+    evidence = {k: v for k, v in told.items() if k in _EVIDENCE}
+    given = with_current_names(detail.get("thresholds", {}))
     kind = detail.get("type")
     known = row.value is not None and kind in FAILURE_TYPES
     reason = _AGAIN.get(row.reason or "", row.reason)
@@ -102,8 +109,8 @@ def _read(row: ScoreRow) -> dict[str, Any]:
         "type": kind if known else None,
         "why": str(detail.get("why", "")) if known else reason,
         "evidence": Evidence(**evidence),
-        "judge": str(detail.get("judge") or ""),
-        "given": tuple(sorted(detail.get("thresholds", {}).items())),
+        "judge": judge,
+        "given": tuple(sorted((k, v) for k, v in given.items() if k in Thresholds.model_fields)),
     }
 
 
@@ -142,10 +149,10 @@ def _turn(one: Found, chosen: Sequence[Found]) -> tuple[Any, ...]:
 def judges_of(found: Iterable[Found], material: Material) -> list[tuple[str, bool, int]]:
     """(judge, whether it is a stand-in, how many findings rest on it), most first."""
     counts: dict[tuple[str, bool], int] = {}
-    names = {judge_of(s.name): s.judge for s in material.scores if s.dimension == "ea"}
+    names = {judge_of(s.name): (s.judge, s.stand_in) for s in material.scores if s.judge}
     for one in found:
         if one.judge and one.type:
-            who = names.get(one.judge, one.judge), one.evidence.stand_in
+            who = names.get(one.judge, (one.judge, False))
             counts[who] = counts.get(who, 0) + 1
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return [(who, stand_in, count) for (who, stand_in), count in ordered]

@@ -308,10 +308,9 @@ def _published_rows(
     targets: dict[str, str] = {}
     for column in columns:
         for printed, ours in SCORES.items():
-            # The paper's CP is the published variant; its EA and VQ belong to a real judge if any.
-            if ours in (column.name, column.dimension) and not (
-                printed in targets and column.stand_in
-            ):
+            # The paper's CP is the published variant; its EA and VQ are a model's, so they stand
+            # in no column of a stand-in.
+            if ours in (column.name, column.dimension) and not column.stand_in:
                 targets[printed] = column.name
     rows: list[Row] = []
     for model in table.models if targets else ():

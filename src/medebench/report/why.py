@@ -70,11 +70,15 @@ def basis(diagnosis: Diagnosis) -> list[str]:
     """What the findings rest on."""
     found = []
     for judge, stand_in, count in diagnosis.judges:
-        note = ", an offline stand-in that knows pixels and no anatomy" if stand_in else ""
+        note = ", a stand-in and no model" if stand_in else ""
         found.append(f"EA and VQ of {count:,} findings: {judge}{note}.")
     rest = sum(one.type is not None and not one.judge for one in diagnosis.found)
     if rest:
-        found.append(f"{rest:,} findings rest on pixels alone, without a judge.")
+        found.append(
+            f"{rest:,} findings rest on pixels alone, without a model as judge: an edit that comes "
+            "close to the reference is a success, one that does not is left undecided where the "
+            "reference is another photograph."
+        )
     for text, runs in diagnosis.thresholds.items():
         found.append(f"Thresholds of {', '.join(runs)}: {text}.")
     if diagnosis.ungrounded:
@@ -157,7 +161,8 @@ def looking(table: Attention) -> list[str]:
 def findings_csv(diagnosis: Diagnosis) -> str:
     evidence = (
         *("change_iou", "change_cover", "change_context", "change_spill", "change_area"),
-        *("change_tone", "change_detail", "done", "missed", "ea", "vq", "attention_iou"),
+        *("change_tone", "change_detail", "roi_detail", "roi_grain", "roi_structure"),
+        *("edit_completion", "edit_residual", "ea", "vq", "intended", "attention_iou"),
     )
     heads = ["run", "control", "organ", "task", "case", "k", "type", "finding", "judge"]
     rows: list[Sequence[object]] = [[*heads, "why", "margin", *evidence]]

@@ -47,8 +47,6 @@ def _finding(output: OutputRow, digest: str, rows: Scores, thresholds: Threshold
     }
     judge = best_judge(own.values())
     evidence = Evidence.of({name: row.value for name, row in own.items()}, judge)
-    if judge is not None:
-        evidence = replace(evidence, stand_in=_is_stand_in(judge, own[f"ea_{judge}"]))
     detail: dict[str, Any] = {"variant": variant_of(thresholds), "judge": judge}
     detail["evidence"] = {name: one for name, one in asdict(evidence).items() if one is not None}
     if given := thresholds.model_dump(exclude_defaults=True):
@@ -63,22 +61,22 @@ def _finding(output: OutputRow, digest: str, rows: Scores, thresholds: Threshold
 
 
 def best_judge(rows: Iterable[ScoreRow]) -> str | None:
-    """Whose EA of one output to believe: a model's before a stand-in's, then by name."""
+    """Whose EA of one output to believe: a model's before a stand-in's, then by name.
+
+    The offline judge gives none: it knows no more than the measures here.
+    """
     judged = {
         row.metric.partition("_")[2]: row
         for row in rows
         if row.metric.startswith("ea_") and row.value is not None
     }
-    return min(judged, key=lambda name: (_is_stand_in(name, judged[name]), name), default=None)
+    stand_in = {name: bool(row.detail.get("stand_in")) for name, row in judged.items()}
+    return min(judged, key=lambda name: (stand_in[name], name), default=None)
 
 
 def variant_of(thresholds: Thresholds) -> str:
     text = json.dumps(thresholds.model_dump(), sort_keys=True)
     return sha256(text.encode())[:16]
-
-
-def _is_stand_in(judge: str, row: ScoreRow) -> bool:
-    return judge == "offline" or bool(row.detail.get("stand_in"))
 
 
 def _same(row: ScoreRow, known: ScoreRow | None) -> bool:

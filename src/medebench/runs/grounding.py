@@ -11,7 +11,7 @@ from pathlib import Path
 from medebench.grounding import GROUNDING_METRICS, Thresholds, change_of
 from medebench.grounding.regions import write_region
 from medebench.metrics import Metric
-from medebench.metrics.intended import DONE, MISSED
+from medebench.metrics.intended import EDIT_COMPLETION, EDIT_RESIDUAL
 from medebench.parallel import in_parallel
 from medebench.progress import Progress, silent
 from medebench.runs.attending import attend, plan_looks
@@ -22,7 +22,7 @@ from medebench.runs.scoring import measure, open_runs
 from medebench.runs.work import Opened, Output, Wanted, Work, open_outputs, plan_work, take_stock
 
 #: What a finding is made of, besides a judge: computed here if `score` has not done so.
-MEASURES: tuple[Metric, ...] = (*GROUNDING_METRICS, DONE, MISSED)
+MEASURES: tuple[Metric, ...] = (*GROUNDING_METRICS, EDIT_COMPLETION, EDIT_RESIDUAL)
 
 Rows = list[tuple[int, OutputRow | ScoreRow]]
 
@@ -46,7 +46,7 @@ def ground(
     with ExitStack() as stack:
         ledgers = [stack.enter_context(run.locked()) for run in opened]
         take_stock(opened, ledgers, workers)
-        wanted: Wanted = {one.name: None for one in MEASURES}
+        wanted: Wanted = {one.name: one.variant for one in MEASURES}
         changes = [
             _without_region(opened, one) for one in plan_work(opened, ledgers, wanted, retry_failed)
         ]

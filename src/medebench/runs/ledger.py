@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from medebench.aliases import current_name, old_names
 from medebench.cases.case import Case
 from medebench.cases.caseset import CaseHash
 from medebench.errors import InputError
@@ -23,6 +24,7 @@ from medebench.runs import ledger_file as file
 STALE = "the output changed after it was scored; score again"
 STALE_CASE = "the case changed after it was scored; score again"
 STALE_SET = "outputs or cases changed after they were scored; score again"
+_FORGET = "DELETE FROM scores WHERE case_id = ? AND k = ? AND metric = ?"
 #: The part of a `SetRow` that is about all of the run.
 WHOLE = ""
 
@@ -166,6 +168,9 @@ class Ledger:
                 file.insert(self._db, "outputs", (*values, _dump(row.detail), row.seconds))
             else:
                 seen = self._digest(row.case_id) if row.seen is None else row.seen
+                for old in old_names(row.metric):
+                    key = (row.case_id, row.k, old)
+                    self._db.execute(_FORGET, key)
                 values = (row.case_id, row.k, row.metric, row.output, seen, row.value, row.reason)
                 values += (_dump(row.detail), row.seconds, row.cost)
                 file.insert(self._db, "scores", values)
@@ -312,7 +317,7 @@ def _output(r: file.Row) -> OutputRow:
 
 
 def _score(r: file.Row) -> ScoreRow:
-    return ScoreRow(r[0], r[1], r[2], r[3], r[5], r[6], _load(r[7]), r[8], r[9], r[4])
+    return ScoreRow(r[0], r[1], current_name(r[2]), r[3], r[5], r[6], _load(r[7]), r[8], r[9], r[4])
 
 
 def _set(r: file.Row) -> SetRow:

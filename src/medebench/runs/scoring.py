@@ -117,11 +117,9 @@ class _Scorers:
         self.metrics = [metric for metric in metrics if isinstance(metric, Metric)]
         self.batches = Batches([metric for metric in metrics if isinstance(metric, BatchMetric)])
         self.judge = judge
-        self.wanted: Wanted = (
-            {metric.name: None for metric in self.metrics}
-            | {metric.name: metric.variant for metric in self.batches.metrics}
-            | ({} if judge is None else dict.fromkeys(judge.scores, judge.name))
-        )
+        self.wanted: Wanted = {
+            metric.name: metric.variant for metric in (*self.metrics, *self.batches.metrics)
+        } | ({} if judge is None else dict.fromkeys(judge.scores, judge.name))
 
     def score_case(self, work: Work) -> _Scored:
         scored = _Scored([], [])
@@ -161,6 +159,8 @@ def measure(
         reason = broke("metric", error)
     seconds = time.perf_counter() - start
     value = value if reason is None else None
+    if metric.variant is not None:
+        detail = {"variant": metric.variant, **(detail or {})}
     return ScoreRow(*opened.key, metric.name, opened.sha, value, reason, detail or {}, seconds)
 
 

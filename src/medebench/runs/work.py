@@ -121,7 +121,8 @@ def _scored(
             continue
         # Reasons that came before any judge was asked hold for every variant.
         variant = row.detail.get("variant")
-        if variant is not None and wanted.get(row.metric) not in (None, variant):
+        known = variant is not None or row.reason is None
+        if known and wanted.get(row.metric) not in (None, variant):
             continue
         found.setdefault((row.case_id, row.k), {})[row.metric] = row.output, row.seen
     return found

@@ -105,6 +105,9 @@ def _opinion(verdicts: dict[str, Verdict], cost: float | None) -> Opinion:
     reasons: dict[str, str] = {}
     facts: dict[str, float] = {}
     differences: tuple[str, ...] = ()
+    # Without a model, how much of the intended change was made stands for accuracy.
+    if "intended" in by_kind:
+        by_kind.setdefault("ea", by_kind["intended"])
     for kind in ("ea", "vq"):
         detail = by_kind[kind].detail if kind in by_kind else {}
         if isinstance(said := detail.get("reason"), str) and said:

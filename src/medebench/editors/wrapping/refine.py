@@ -192,7 +192,7 @@ class Refine:
             # The address is the rewriter's then.
             given.pop("base_url", None)
         judge = find_judge(name, given)
-        if not any(score.startswith("ea_") for score in judge.scores):
+        if not any(score.startswith(("ea_", "intended_")) for score in judge.scores):
             raise InputError(f"editor 'refine': judge '{name}' gives no editing accuracy (ea_...)")
         if isinstance(judge, ModelJudge):
             return AskedJudge(judge, self._talker(judge.client))

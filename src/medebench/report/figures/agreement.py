@@ -33,7 +33,7 @@ def draw(
 def caption(links: Sequence[Link]) -> str:
     text = "Each point is one output; "
     if any(len(link.points) >= _LEAST for link in links):
-        text += "the line is the mean EA of each fifth of the outputs; "
+        text += f"the line is the mean of {links[0].label} in each fifth of the outputs; "
     found = "; ".join(f"{link.kind} IoU: {rho_text(link.pooled)}" for link in links)
     text += "ρ is Spearman’s, with a 95 % interval over source images (jackknife; from eight on)."
     return f"{text} {found[:1].upper()}{found[1:]}."
@@ -81,7 +81,7 @@ def _draw(links: Sequence[Link], material: Material, colours: Sequence[Colour]) 
             )
             _panel(axes, link, colours)
             if number == 0:
-                axes.set_ylabel("EA" + (" (stand-in)" if link.stand_in else ""))
+                axes.set_ylabel(link.label)
             else:
                 axes.tick_params(labelleft=False)
         handles = [

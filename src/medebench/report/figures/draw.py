@@ -76,7 +76,7 @@ def draw_figures(
 def draw_diagnosis(diagnosis: Diagnosis, material: Material) -> list[Drawing]:
     """Types of failure, and place against accuracy."""
     colours = run_colours(len(material.models), len(material.controls))
-    stand_in = any(link.stand_in for link in diagnosis.links)
+    stand_in = any(not link.judge for link in diagnosis.links)
     plans: list[Plan] = [
         (
             "failures",
@@ -89,7 +89,7 @@ def draw_diagnosis(diagnosis: Diagnosis, material: Material) -> list[Drawing]:
         (
             "agreement",
             "Is an edit in the right place the right edit?",
-            agreement.caption(diagnosis.links) + (f" EA: {STAND_IN}." if stand_in else ""),
+            agreement.caption(diagnosis.links) + (f" Stand-in: {STAND_IN}." if stand_in else ""),
             "",
             lambda: agreement.draw(diagnosis, material, colours),
         ),

@@ -7,7 +7,7 @@ MB.filters = (() => {
   const sorted = (texts) => texts.map((text, i) => [i, text]).sort((a, b) => a[1].localeCompare(b[1]));
   const any = (text) => [["", text]];
   // Editing accuracy tells outputs apart best; without a judge, the leading preservation does.
-  const accuracy = scores.find((score) => score.name.startsWith("ea_"));
+  const accuracy = scores.find((score) => /^(ea|intended)_/.test(score.name));
   const start = accuracy?.name ?? (byName.has(MB.headline()) ? MB.headline() : scores[0]?.name);
 
   const clear = () => {

@@ -16,7 +16,7 @@ from medebench.errors import MedebenchError
 from medebench.grounding.overlap import chance, energy_inside, hot_region, iou, pointing_hit
 from medebench.metrics.base import Undefined
 from medebench.metrics.context import cp
-from medebench.metrics.intended import done, missed
+from medebench.metrics.intended import edit_completion, edit_residual
 from medebench.metrics.pixel import mean_change
 from medebench.progress import Progress, silent
 from medebench.tuning.phantom_editor.recipe import EVALUATION_SEED
@@ -93,8 +93,8 @@ def _measure(case: OpenCase, own: Edit, other: Edit, blank: Edit) -> dict[str, f
     values: dict[str, float] = {}
 
     def add(name: str, output: Picture) -> None:
-        values[f"done, {name}"] = done(previous, output, reference, roi)
-        values[f"missed, {name}"] = missed(previous, output, reference, roi)
+        values[f"done, {name}"] = edit_completion(previous, output, reference, roi)
+        values[f"missed, {name}"] = edit_residual(previous, output, reference, roi)
         values[f"cp, {name}"] = cp(previous, output, roi)
 
     for name, output in (
