@@ -79,19 +79,20 @@ CROPPING = (
 )
 def test_a_change_of_the_roi_is_seen_wherever_it_lies(name, height, width, place, part, seed):
     roi = tuple(
-        slice(round(at * (side - size)), round(at * (side - size)) + size)
-        for side, at, size in zip(
-            (height, width),
-            place,
-            (max(1, round(height * part[0])), max(1, round(width * part[1]))),
-            strict=True,
-        )
+        _span(side, at, share) for side, at, share in zip((height, width), place, part, strict=True)
     )
     before = draw(seed, height, width)
     after = before.copy()
     after[roi] = np.where(before[roi] < 128, before[roi] + 90, before[roi] - 90)
     shown = [ENCODERS[name].framed(one, 255, "whole").astype(int) for one in (before, after)]
     assert np.abs(shown[0] - shown[1]).max() > 0
+
+
+def _span(side: int, at: float, share: float) -> slice:
+    """This share of a side, at least a pixel, from its beginning (0) to its end (1)."""
+    length = max(1, round(side * share))
+    start = round(at * (side - length))
+    return slice(start, start + length)
 
 
 @pytest.mark.parametrize("name", CROPPING)

@@ -67,8 +67,8 @@ def middle(image: Image.Image, height: int, width: int, fill: int = 0) -> Image.
 def pointwise(pixels: NDArray[np.uint8], height: int, width: int) -> NDArray[np.float32]:
     """(3, height, width) in about 0 ... 255, by a cubic through the four nearest pixels a side.
 
-    It is what `torch.nn.functional.interpolate` does without antialiasing: in a picture that is
-    made smaller the pixels between are not looked at, and beside edges values overshoot.
+    It is what `torch.nn.functional.interpolate` does without antialiasing: fine detail aliases in
+    a picture that is made smaller, and beside edges values overshoot.
     """
     planes = pixels.transpose(2, 0, 1).astype(np.float64)
     for axis, length in ((1, height), (2, width)):

@@ -53,7 +53,7 @@ class PublishedTable:
         """Where the value for all cases does not follow from those of the organs, in words."""
         found = [
             f"the printed overall {score} ({printed:.2f}) does not follow from the organs, which "
-            f"give {self.weighted(model, score):.3f} weighted by cases; those of other models do"
+            f"give {self.weighted(model, score):.3f} weighted by cases; the other models’ do"
             for score in scores
             if (printed := self.micro(model, score)) is not None
             and abs(printed - self.weighted(model, score)) > ROUNDED
