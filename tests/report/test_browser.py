@@ -6,10 +6,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import cv2
+import numpy as np
 import pytest
 
 import medebench as mb
 from medebench.report import build_report
+from medebench.report.pictures import shrink
 from medebench.runs.ledger import WHOLE
 from tests.patience import PATIENCE
 from tests.report.conftest import (
@@ -162,6 +165,7 @@ def test_editors_can_be_hidden_and_overlays_shown(browser: Browser, wait: Any) -
     before = js(browser, "document.querySelectorAll('.tile').length")
     browser.execute_script("document.querySelector('#f-editors input').click()")
     wait(lambda: js(browser, "document.querySelectorAll('.tile').length") == before - 24)
+    browser.execute_script("document.getElementById('gallery').scrollIntoView()")
     browser.execute_script("document.getElementById('g-change').click()")
     change = "document.querySelector('img.change')"
     wait(lambda: js(browser, f"{change}.naturalWidth > 0"))
@@ -344,3 +348,110 @@ def test_narrow_screen_scrolls_inside_its_boxes(browser: Browser) -> None:
         assert js(browser, "document.documentElement.scrollWidth") == NARROW["width"]
     finally:
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[mb.Run]]:
+    """Two hundred cases in several packs; larger than a thumbnail, so that there are large views."""
+    folder = tmp_path_factory.mktemp("many")
+    made = make_set(folder / "set", count=200)
+    for path in made.rglob("*.png"):
+        picture = cv2.imread(str(path), cv2.IMREAD_UNCHANGED)
+        cv2.imwrite(str(path), cv2.resize(picture, (256, 192), interpolation=cv2.INTER_NEAREST))
+    runs = make_runs(mb.load_cases(made), folder, models=["good", "poor"], controls=[])
+    return build_report(runs, folder / "report").index, runs
+
+
+#: The pixels of an image as the browser decoded it: width, height, RGBA of all.
+PIXELS = """
+    const image = document.querySelector(arguments[0]);
+    if (!image || !image.naturalWidth) return null;
+    const canvas = document.createElement("canvas");
+    canvas.width = image.naturalWidth; canvas.height = image.naturalHeight;
+    const context = canvas.getContext("2d");
+    context.drawImage(image, 0, 0);
+    const { width, height, data } = context.getImageData(0, 0, canvas.width, canvas.height);
+    return [width, height, [...data]];
+"""
+
+
+def seen(browser: Browser, selector: str) -> Any:
+    found = browser.execute_script(PIXELS, selector)
+    if found is None:
+        return None
+    width, height, values = found
+    return np.array(values, np.uint8).reshape(height, width, 4)[..., :3]
+
+
+def likeness(browser: Browser, selector: str, picture: Any) -> float:
+    """PSNR of what the browser shows and what it should."""
+    shown = seen(browser, selector)
+    if shown is None:
+        return 0.0
+    small = shrink(np.ascontiguousarray(picture), max(shown.shape[:2]))
+    assert shown.shape == small.shape
+    return float(cv2.PSNR(np.ascontiguousarray(shown), small))
+
+
+def test_pictures_deep_in_the_gallery_are_those_of_the_run(
+    browser: Browser, many: tuple[Path, list[mb.Run]], wait: Any
+) -> None:
+    index, runs = many
+    output = {
+        (run.name, case): cv2.imread(str(run.output_path(case, 0)))[..., ::-1]
+        for run in runs
+        for case in ("c173", "c174")
+    }
+    browser.get(index.as_uri())
+    loaded = "performance.getEntriesByType('resource').map(e => e.name).join()"
+    assert "assets/large/" not in js(browser, loaded)
+    choose(browser, "f-text", "spot 173.")
+    wait(lambda: ids(browser) == ["c173"])
+    browser.execute_script("document.getElementById('gallery').scrollIntoView()")
+    tile = "#g-cases .tile:nth-child({}) img"
+    for place, name in ((3, "good"), (4, "poor")):
+        wait(lambda at=tile.format(place): seen(browser, at) is not None)
+        assert likeness(browser, tile.format(place), output[name, "c173"]) > 30
+    browser.execute_script("document.getElementById('g-change').click()")
+    wait(lambda: seen(browser, "#g-cases .tile:nth-child(4) img.change") is not None)
+    browser.execute_script("document.querySelector('#g-cases .tile:nth-child(4)').click()")
+    right = "#case-view img.right"
+    wait(lambda: seen(browser, right) is not None)
+    assert seen(browser, right).shape == (192, 256, 3)  # the large view
+    assert likeness(browser, right, output["poor", "c173"]) > 30
+    reference = mb.open_case(runs[0].cases["c173"]).reference
+    choose(browser, "case-a", "1")
+    wait(lambda: seen(browser, "#case-view img.left") is not None)
+    assert likeness(browser, "#case-view img.left", reference) > 30
+    browser.execute_script("document.getElementById('case-outline').click()")
+    wait(lambda: seen(browser, "#case-view img.outline") is not None)
+    # A case of another pack, by its address, and one that is not in the list that is shown.
+    browser.get("about:blank")
+    browser.get(index.as_uri() + "#case=c174&run=0")
+    wait(lambda: seen(browser, right) is not None)
+    assert likeness(browser, right, output["good", "c174"]) > 30
+
+
+def test_only_pictures_that_are_near_are_loaded(
+    browser: Browser, many: tuple[Path, list[mb.Run]], wait: Any
+) -> None:
+    """A page of the gallery holds 24 cases; those far below wait until somebody scrolls."""
+    browser.get(many[0].as_uri())
+    loaded = "[...document.querySelectorAll('#g-cases img')].filter(i => i.src).length"
+    browser.execute_script("document.getElementById('gallery').scrollIntoView()")
+    wait(lambda: js(browser, loaded) > 0)
+    every = js(browser, "document.querySelectorAll('#g-cases img:not([class])').length")
+    assert every == 24 * 4
+    assert js(browser, loaded) < every
+    browser.execute_script("document.querySelector('#g-cases article:last-child').scrollIntoView()")
+    last = "#g-cases article:last-child .tile img"
+    wait(lambda: seen(browser, last) is not None)
+
+
+def test_a_report_that_was_moved_still_shows_its_pictures(
+    browser: Browser, many: tuple[Path, list[mb.Run]], tmp_path: Path, wait: Any
+) -> None:
+    moved = tmp_path / "a b é" / "report"
+    shutil.copytree(many[0].parent, moved)
+    browser.get((moved / "index.html").as_uri() + "#case=c150")
+    wait(lambda: seen(browser, "#case-view img.right") is not None)

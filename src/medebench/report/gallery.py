@@ -99,11 +99,12 @@ def _outputs(
             place = places.get((case, k))
             if place is None:
                 continue
-            column = values.setdefault(metric, [None] * len(order))
+            if metric not in values:
+                values[metric] = [None] * len(order)
             if value is None:
                 why.setdefault(metric, {})[place] = reasons.number(reason or "no reason given")
             else:
-                column[place] = round(value, DECIMALS)
+                values[metric][place] = round(value, DECIMALS)
         found.append(
             {
                 "case": [numbers[key] for key, _ in order],

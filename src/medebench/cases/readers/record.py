@@ -75,6 +75,7 @@ def build_set(
     cases: list[Case] = []
     problems: list[Problem] = []
     seen: set[str] = set()
+    real = _RealPaths()
     for number, record in enumerate(records, start=1):
         label = f"record {number}"
         try:
@@ -85,7 +86,7 @@ def build_set(
             if folded in seen:
                 raise _Bad("duplicate-id", "id", "is used by an earlier record as well")
             seen.add(folded)
-            cases.append(_case(label, values, root, folders or {}))
+            cases.append(_case(label, values, root, folders or {}, real))
         except _Bad as bad:
             problems.append(Problem(bad.code, label, bad.field, bad.message))
     return CaseSet(name, root, tuple(cases), source, tuple(problems))
@@ -116,11 +117,33 @@ def _case_id(values: dict[str, Any]) -> str:
     return case_id
 
 
-def _case(case_id: str, values: dict[str, Any], root: Path, folders: Mapping[str, Path]) -> Case:
+class _RealPaths:
+    """Where paths lead; each folder is followed once, and thousands of files lie in few."""
+
+    def __init__(self) -> None:
+        self._folders: dict[str, Path] = {}
+
+    def folder(self, path: Path) -> Path:
+        key = str(path)
+        if key not in self._folders:
+            self._folders[key] = path.resolve()
+        return self._folders[key]
+
+    def file(self, path: Path) -> Path:
+        return path.resolve() if path.is_symlink() else self.folder(path.parent) / path.name
+
+
+def _case(
+    case_id: str,
+    values: dict[str, Any],
+    root: Path,
+    folders: Mapping[str, Path],
+    real: _RealPaths,
+) -> Case:
     if "prompt" not in values:
         raise _Bad("missing-field", "prompt", "is missing or empty")
     texts = {field: _text(field, values[field]) for field in TEXTS if field in values}
-    paths = {role: _path(role, case_id, values.get(role), root, folders) for role in ROLES}
+    paths = {role: _path(role, case_id, values.get(role), root, folders, real) for role in ROLES}
     if paths["previous"] is None:
         raise _Bad("missing-field", "previous", "is missing: every case needs an input image")
     return Case(
@@ -158,7 +181,12 @@ def _bits(value: Any) -> int | None:
 
 
 def _path(
-    role: str, case_id: str, given: Any, root: Path, folders: Mapping[str, Path]
+    role: str,
+    case_id: str,
+    given: Any,
+    root: Path,
+    folders: Mapping[str, Path],
+    real: _RealPaths,
 ) -> Path | None:
     if given is None:
         if role not in folders:
@@ -175,7 +203,7 @@ def _path(
     try:
         path = Path(os.path.normpath(root / text.replace("\\", "/")))
         # Links count as what they point to: a set must not reach files outside its folder.
-        if not path.resolve().is_relative_to(root.resolve()):
+        if not real.file(path).is_relative_to(real.folder(root)):
             raise _Bad("path-escape", role, f"{text!r} leaves the folder {root}")
         if not path.is_file():
             raise _Bad("missing-file", role, f"{path}: no such file")
