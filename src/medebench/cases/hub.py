@@ -49,7 +49,7 @@ def get_cases(
     repo = _repo(name)
     out = Path(os.path.realpath(Path(out).expanduser()))
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        if not _is_complete(out, repo, revision):
+        if not is_complete(name, out, revision):
             raise InputError(f"{out}: is already there and not empty; choose another folder")
         return load_cases(out, strict=False)
     offline = os.environ.get("HF_HUB_OFFLINE") or os.environ.get("TRANSFORMERS_OFFLINE") or ""
@@ -78,8 +78,9 @@ def get_cases(
     return load_cases(out, strict=False)
 
 
-def _is_complete(out: Path, repo: str, revision: str) -> bool:
+def is_complete(name: str, out: Path, revision: str = "main") -> bool:
     """Whether the same call has filled this folder, and nothing is missing."""
+    repo = _repo(name)
     try:
         source = json.loads(read_bytes(out / SOURCE))
         found = [path for path in out.rglob("*") if path.is_file() and path.name != SOURCE]

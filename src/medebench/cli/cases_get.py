@@ -19,11 +19,15 @@ def get(
 
     Example: medebench cases get medebench --out MedEBench
     """
-    from medebench.cases.hub import get_cases
+    from medebench.cases.hub import get_cases, is_complete
 
+    complete = is_complete(name, out.expanduser().absolute(), revision)
     with progress_bar(f"fetching {name}") as progress:
         cases = get_cases(name, out.expanduser().absolute(), revision=revision, progress=progress)
     if as_json:
-        print_json({"out": str(cases.root), "cases": len(cases), "problems": len(cases.problems)})
+        facts = {"cases": len(cases), "problems": len(cases.problems), "already_complete": complete}
+        print_json({"out": str(cases.root)} | facts)
     else:
-        say(f"{len(cases)} cases in {cases.root}; `medebench cases check {out}` audits them")
+        before = "already complete: " if complete else ""
+        audited = f"`medebench cases check {out}` audits them"
+        say(f"{before}{len(cases)} cases in {cases.root}; {audited}")
