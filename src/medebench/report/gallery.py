@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 
+from medebench.report.artist import CaseView, OutputView
 from medebench.report.collect import NO_ORGAN, NO_TASK, Material
 from medebench.report.diagnosis import Diagnosis
-from medebench.report.artist import CaseView, OutputView
 from medebench.report.pictures import SMALL
 from medebench.report.views import Views
 
