@@ -352,7 +352,7 @@ def test_narrow_screen_scrolls_inside_its_boxes(browser: Browser) -> None:
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[mb.Run]]:
-    """Two hundred cases in several packs; larger than a thumbnail, so that there are large views."""
+    """Two hundred cases in several packs, larger than a thumbnail: there are large views."""
     folder = tmp_path_factory.mktemp("many")
     made = make_set(folder / "set", count=200)
     for path in made.rglob("*.png"):
@@ -409,9 +409,9 @@ def test_pictures_deep_in_the_gallery_are_those_of_the_run(
     wait(lambda: ids(browser) == ["c173"])
     browser.execute_script("document.getElementById('gallery').scrollIntoView()")
     tile = "#g-cases .tile:nth-child({}) img"
-    for place, name in ((3, "good"), (4, "poor")):
-        wait(lambda at=tile.format(place): seen(browser, at) is not None)
-        assert likeness(browser, tile.format(place), output[name, "c173"]) > 30
+    for at, name in ((tile.format(3), "good"), (tile.format(4), "poor")):
+        wait(lambda at=at: seen(browser, at) is not None)
+        assert likeness(browser, at, output[name, "c173"]) > 30
     browser.execute_script("document.getElementById('g-change').click()")
     wait(lambda: seen(browser, "#g-cases .tile:nth-child(4) img.change") is not None)
     browser.execute_script("document.querySelector('#g-cases .tile:nth-child(4)').click()")
