@@ -16,8 +16,8 @@ from medebench.errors import InputError
 from medebench.report.facts import DIAGNOSTIC, HEADLINES, Score, describe, leading
 from medebench.report.listening import Judges, Reading, Weights
 from medebench.runs.case_state import CasesNow, CaseState, as_valid_now
-from medebench.runs.ledger import STALE_CASE, CaseRow, Ledger, OutputRow, SetRow
-from medebench.runs.run import Run
+from medebench.runs.ledger import STALE_CASE, CaseRow, OutputRow, ScoreRow, SetRow
+from medebench.runs.run import Contents, Run
 from medebench.settings import in_words
 
 NO_ORGAN = "no organ named"
@@ -45,6 +45,9 @@ class Entry:
     outdated_cases: frozenset[str] = frozenset()
     #: Rows of the ledger from before rows had checksums.
     unchecked: int = 0
+    #: What the ledger knows of the cases, by id; and scores with more to tell than their value.
+    rows: dict[str, CaseRow] = field(default_factory=dict)
+    told: list[ScoreRow] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -167,16 +170,17 @@ def collect(runs: Sequence[Run], headline: str = "cp") -> Material:
     cases_now = CasesNow()
     for index, run in enumerate(sorted(runs, key=lambda run: run.info.control)):
         run.look_again(cases_now)
+        read = run.contents()
+        rows, outputs = read.cases, read.outputs
+        own = {row.case_id: keys.key(index, row, run.states) for row in rows.values()}
+        _listen(run, read, own, judges, weights)
         with run.ledger() as ledger:
-            rows, outputs = ledger.cases(), ledger.outputs()
-            own = {row.case_id: keys.key(index, row, run.states) for row in rows.values()}
-            _listen(run, ledger, own, outputs, judges, weights)
             costs = ledger.cost(), ledger.editing_cost()
             unchecked = ledger.unchecked()
         sets = tuple(_clean(run, row) for row in run.set_scores())
         for one in sets:
             weights.hear_set(run.name, one)
-        frame = run.table()
+        frame = run.table(read)
         outdated, outdated_cases = run.outdated(frame)
         if frame.is_empty() and not sets:
             raise InputError(f"{run.path}: has no scores yet; run `medebench score {run.path}`")
@@ -199,7 +203,10 @@ def collect(runs: Sequence[Run], headline: str = "cp") -> Material:
         }
         places = frozenset(key for key, _ in held)
         gone = frozenset(outdated_cases)
-        entries.append(Entry(run, index, places, held, *costs, sets, outdated, gone, unchecked))
+        told = [one for one in run.scores(read) if one.detail or one.metric in DIAGNOSTIC]
+        entries.append(
+            Entry(run, index, places, held, *costs, sets, outdated, gone, unchecked, rows, told)
+        )
     frame, grounded = _split(pl.concat(frames))
     scores = describe(frame["metric"].unique().sort().to_list(), judges.details)
     return Material(
@@ -218,16 +225,15 @@ def collect(runs: Sequence[Run], headline: str = "cp") -> Material:
 
 def _listen(
     run: Run,
-    ledger: Ledger,
+    read: Contents,
     keys: dict[str, str],
-    outputs: dict[tuple[str, int], OutputRow],
     judges: Judges,
     weights: Weights,
 ) -> None:
     now = run.digests
-    for row in ledger.scores():
+    for row in read.scores:
         digest = now.get(row.case_id, row.seen)
-        valid = as_valid_now(row, outputs.get((row.case_id, row.k)), digest)
+        valid = as_valid_now(row, read.outputs.get((row.case_id, row.k)), digest)
         if valid.reason == STALE_CASE:
             # It still tells who judged, but nothing of what was said counts.
             detail = {name: one for name, one in row.detail.items() if name != "values"}

@@ -41,7 +41,7 @@ def detail_scripts(material: Material, keys: Sequence[str]) -> dict[int, str]:
     chunks: dict[int, dict[str, list[list[Any]]]] = {}
     for entry in material.entries:
         own = {key_id(material, key): key for key in entry.cases}
-        for row in entry.run.scores():
+        for row in entry.told:
             key = own.get(row.case_id)
             if key is None or not row.detail or family_of(row.metric):
                 continue

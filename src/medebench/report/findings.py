@@ -62,10 +62,8 @@ def read_findings(material: Material) -> list[Found]:
     found = []
     for entry in material.entries:
         own = {material.places[key][1]: key for key in entry.cases}
-        with entry.run.ledger() as ledger:
-            cases = ledger.cases()
         rows, concepts = [], {}
-        for row in entry.run.scores():
+        for row in entry.told:
             if row.metric == FINDING:
                 rows.append(row)
             elif row.metric == "attention_iou":
@@ -75,7 +73,7 @@ def read_findings(material: Material) -> list[Found]:
             if key is None or (key, row.k) not in entry.outputs:
                 continue
             known = _read(row)
-            case = cases[row.case_id]
+            case = entry.rows[row.case_id]
             found.append(
                 Found(
                     entry,

@@ -220,11 +220,7 @@ def is_whole(table: str, row: Row, version: int) -> bool:
     """Whether the row is as it was written; without a checksum, whether it can be a row at all."""
     if version == UNCHECKED_VERSION:
         return _is_possible(table, row)
-    try:
-        return bool(_checksum(table, row[:-1]) == row[-1])
-    except TypeError:
-        # Damage can make bytes of a number or a text.
-        return False
+    return bool(_checksum(table, row[:-1]) == row[-1])
 
 
 def _is_possible(table: str, row: Row) -> bool:
@@ -250,7 +246,9 @@ def _is_possible(table: str, row: Row) -> bool:
 
 
 def _checksum(table: str, values: Row) -> int:
-    return zlib.crc32(json.dumps((table, *values)).encode())
+    # Written out by hand: JSON takes five times as long, and every row goes through here.
+    texts = [one if type(one) is str else "\0" if one is None else repr(one) for one in values]
+    return zlib.crc32("\x1f".join([table, *texts]).encode("utf-8", "surrogateescape"))
 
 
 def _plain(value: Any, kind: str) -> Any:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,15 @@ from medebench.cases.caseset import CaseSet
 from medebench.errors import BusyError, InputError
 from medebench.files import TEMPORARY, read_bytes, sweep, unwritable, write_json
 from medebench.runs.case_state import CasesNow, CaseState, as_valid_now, states_of
-from medebench.runs.ledger import STALE_CASE, STALE_SET, CaseRow, Ledger, ScoreRow, SetRow
+from medebench.runs.ledger import (
+    STALE_CASE,
+    STALE_SET,
+    CaseRow,
+    Ledger,
+    OutputRow,
+    ScoreRow,
+    SetRow,
+)
 from medebench.runs.recovery import Recovery, recover
 
 if TYPE_CHECKING:
@@ -118,6 +127,15 @@ class RunInfo(BaseModel):
         return None
 
 
+@dataclass(frozen=True)
+class Contents:
+    """The rows of a ledger that are about single cases."""
+
+    cases: dict[str, CaseRow]
+    outputs: dict[tuple[str, int], OutputRow]
+    scores: list[ScoreRow]
+
+
 class Run:
     """An existing run folder."""
 
@@ -191,15 +209,18 @@ class Run:
         """By case id, the digest of the case as it is now."""
         return {case_id: state.digest for case_id, state in self.states.items()}
 
-    def scores(self) -> Iterator[ScoreRow]:
-        """All scores; one of another picture, or of the case as it was before, is a reason."""
+    def contents(self) -> Contents:
+        """What the ledger holds of single cases, read once."""
         with self.ledger() as ledger:
-            outputs = ledger.outputs()
-            known, now = ledger.cases(), self.digests
-            for row in ledger.scores():
-                if row.case_id in known:
-                    digest = now.get(row.case_id, row.seen)
-                    yield as_valid_now(row, outputs.get((row.case_id, row.k)), digest)
+            return Contents(ledger.cases(), ledger.outputs(), list(ledger.scores()))
+
+    def scores(self, read: Contents | None = None) -> Iterator[ScoreRow]:
+        """All scores; one of another picture, or of the case as it was before, is a reason."""
+        read, now = read or self.contents(), self.digests
+        for row in read.scores:
+            if row.case_id in read.cases:
+                digest = now.get(row.case_id, row.seen)
+                yield as_valid_now(row, read.outputs.get((row.case_id, row.k)), digest)
 
     def set_scores(self) -> list[SetRow]:
         """Scores of sets; one of other outputs or cases than those of now is a reason."""
@@ -229,7 +250,7 @@ class Run:
         sets = [row for row in self.set_scores() if row.reason == STALE_SET] if cases else []
         return old.height + len(sets), cases if sets else set(old["case"])
 
-    def table(self) -> pl.DataFrame:
+    def table(self, read: Contents | None = None) -> pl.DataFrame:
         """The same as `frame`, for the cases as they were last looked at."""
         import polars as pl
 
@@ -245,10 +266,10 @@ class Run:
             #: The type of failure, in the rows of `success`.
             "finding": pl.String,
         }
-        with self.ledger() as ledger:
-            cases, made = ledger.cases(), set(ledger.outputs())
+        read = read or self.contents()
+        cases, made = read.cases, set(read.outputs)
         rows: list[tuple[Any, ...]] = []
-        for row in self.scores():
+        for row in self.scores(read):
             case = cases[row.case_id]
             made.add((row.case_id, row.k))
             place = (case.organ, case.task, row.case_id, row.k, row.metric)
