@@ -40,7 +40,9 @@ class FakeJudge:
         seen = {"differences": [f"what was seen in {case.case.prompt}", "a second thing"]}
         refused = case.case.id.endswith("3")
         return {
-            "intended_offline": Verdict(None, "the judge looked away") if refused else Verdict(near),
+            "intended_offline": Verdict(None, "the judge looked away")
+            if refused
+            else Verdict(near),
             "vq_offline": Verdict(near**2, None, seen),
         }
 

@@ -42,7 +42,9 @@ def test_what_is_not_blind_is_not_called_the_best(refined, small_set, tmp_path):
         run.info.control = False
         mb.score(run, ["cp"], "offline")
     report = build_report([best, weak, weaker], tmp_path / "report")
-    cells = {row.name: row.cells["own", "intended_offline"] for row in report.table.rows if row.entry}
+    cells = {
+        row.name: row.cells["own", "intended_offline"] for row in report.table.rows if row.entry
+    }
     assert cells["refined"].micro.mean > max(cells[n].micro.mean for n in ("weak", "weaker"))
     assert not cells["refined"].best_micro and cells["refined"].mark == ""
     assert cells["weak"].best_micro or cells["weaker"].best_micro

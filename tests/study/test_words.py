@@ -380,10 +380,15 @@ def test_names_cannot_break_out_of_their_marks() -> None:
 
 def test_published_rows_belong_to_their_metric() -> None:
     rho = published_worth().rho
-    details = {"ea_openai:gpt-4o": {"judge": "openai:gpt-4o"}, "intended_offline": {"judge": "offline"}}
+    details = {
+        "ea_openai:gpt-4o": {"judge": "openai:gpt-4o"},
+        "intended_offline": {"judge": "offline"},
+    }
     names = ["ssim", "cp", "cp_published", "lpips_alex", "lpips_alex_published"]
     names += ["isim_clip-vit-l14", "isim_biomedclip", "ea_openai:gpt-4o", "vq_openai:gpt-4o+prompt"]
-    scores = {one.name: one for one in describe([*names, "intended_offline", "change_inside"], details)}
+    scores = {
+        one.name: one for one in describe([*names, "intended_offline", "change_inside"], details)
+    }
 
     def of(name: str, dimension: str = "cp") -> tuple[float, bool] | None:
         found = printed(scores[name], dimension)
