@@ -59,9 +59,11 @@ def type_ceiling(diagnosis: Diagnosis) -> str:
     if without := kinds.count(None):
         parts.append(f"no finding {without:,}")
     ious = [one.evidence.change_iou for one in found if one.evidence.change_iou is not None]
-    place = f"; their change has a mean IoU of {sum(ious) / len(ious):.3f} with the ROI"
+    place = ""
+    if ious:
+        place = f"; their change has a mean IoU of {sum(ious) / len(ious):.3f} with the ROI"
     return (
         f"Ceiling, what the references themselves get ({found[0].entry.name}, {len(found):,} "
-        f"outputs): {', '.join(parts)}{place if ious else ''}. A reference that is another "
+        f"outputs): {', '.join(parts)}{place}. A reference that is another "
         "photograph differs around the ROI too, and counts as repainted."
     )
