@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+import medebench as mb
+from medebench.report import headline_table
 from medebench.report.published import OVERALL, SCORES, published_table, published_worth
 
 HANDED_OVER = Path(__file__).parents[3] / "shared" / "published"
@@ -43,3 +45,14 @@ def test_equals_what_was_handed_over() -> None:
     assert worth.rho == found["rho"]
     for number in (worth.between_people, worth.cases):
         assert str(number) in found["source"]
+
+
+def test_published_scores_of_a_model_stand_in_no_column_of_a_stand_in(tmp_path):
+    cases = mb.load_cases("phantoms:count=2,seed=3").select(limit=2)
+    run = mb.edit(cases, "identity", out=tmp_path / "run")
+    mb.score(run, judge="offline")
+    table = headline_table([run])
+    labels = {column.name: column.label for column in table.columns}
+    assert labels["intended_offline"] == "Intended change made" and "EA" not in labels.values()
+    printed = {name for row in table.of("published") for _, name in row.cells}
+    assert printed == {"cp_published"}
