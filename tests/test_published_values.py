@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 
 import numpy as np
 import polars as pl
@@ -11,6 +12,7 @@ from PIL import Image
 from skimage.metrics import structural_similarity
 
 import medebench as mb
+from tests.conftest import REPOSITORY
 
 
 @pytest.fixture(scope="module")
@@ -60,18 +62,13 @@ def test_every_output_equals_scikit_image(excerpt, scored):
     assert worst < 1e-6
 
 
-def test_offline_judge_agrees_with_the_published_judge_as_documented(excerpt, scored):
+def test_the_stand_in_agrees_with_the_published_judge_as_documented(excerpt):
     """Within-case Spearman over the seven models; `docs/metrics.md` states these figures."""
-    from scipy.stats import spearmanr
-
-    published = json.loads((excerpt / "published_scores.json").read_text())
-    found = {}
-    for ours, theirs in [("ea_offline", "editing_accuracy"), ("vq_offline", "visual_quality")]:
-        per_case = []
-        for case in published["seedx"]:
-            values = [_value(scored, model, case, ours) for model in published]
-            judged = [published[model][case][f"gpt4o_{theirs}_detailed"] for model in published]
-            per_case.append(spearmanr(values, judged).statistic)
-        found[ours] = float(np.nanmean(per_case))
-    assert found["ea_offline"] == pytest.approx(0.25, abs=0.01)
-    assert found["vq_offline"] == pytest.approx(0.52, abs=0.01)
+    path = REPOSITORY / "tools" / "judge_agreement.py"
+    tool = runpy.run_path(str(path))
+    found = {pair: np.mean(rhos) for pair, rhos in tool["agreement"](excerpt).items()}
+    assert found["intended_offline", "editing_accuracy"] == pytest.approx(0.24, abs=0.01)
+    assert found["vq_offline", "visual_quality"] == pytest.approx(0.50, abs=0.01)
+    text = (REPOSITORY / "docs" / "metrics.md").read_text("utf-8")
+    for (ours, theirs), rhos in tool["agreement"](excerpt).items():
+        assert tool["line"](ours, theirs, rhos) in text

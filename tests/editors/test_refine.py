@@ -112,7 +112,7 @@ def test_every_attempt_of_a_real_editor_is_kept(phantoms, tmp_path):
     for (case_id, k), row in outputs(run).items():
         detail, case = row.detail, mb.open_case(cases[case_id])
         assert detail["asked"] == case.case.prompt == texts(detail)[0]
-        assert detail["stopped"] == "no rounds left" and detail["judge"] == "offline-1"
+        assert detail["stopped"] == "no rounds left" and detail["judge"] == "offline-2"
         assert len(detail["attempts"]) == 3 and len(set(texts(detail))) == 3
         assert [a["seed"] for a in detail["attempts"]] == [
             row.seed,
@@ -134,7 +134,7 @@ def test_every_attempt_of_a_real_editor_is_kept(phantoms, tmp_path):
         # The first attempt is what the editor makes when it is alone.
         assert kept[0].read_bytes() == plain.output_path(case_id, k).read_bytes()
         assert run.attention_path(case_id, k).is_file() and "concept" in detail["attention"]
-    assert run.info.sees == ["reference", "roi"] and run.info.judged_by == "offline-1"
+    assert run.info.sees == ["reference", "roi"] and run.info.judged_by == "offline-2"
     again = mb.edit(phantoms, call, tmp_path / "again")
     assert files(again) == files(run) and details(again) == details(run)
 
@@ -152,7 +152,7 @@ def test_good_enough_ends_the_rounds(make_set, tmp_path, scripted):
 
 
 def test_the_best_or_the_last_is_kept(make_set, tmp_path, scripted):
-    shares = scripted("0.2/0.5/0.3")
+    shares = scripted("0.2/0.45/0.3")
     best = mb.edit(make_set(1), f"refine:{shares}", tmp_path / "best")
     last = mb.edit(make_set(1), f"refine:keep=last,{shares}", tmp_path / "last")
     assert one(best)["chosen"] == 1 and one(last)["chosen"] == 2
@@ -344,7 +344,7 @@ def test_a_rewriter_beside_another_judge(make_set, tmp_path, scripted):
         assert len(server.of("rewrite")) == len(server.calls) == 2
         told = server.calls[0].texts[-1]
         assert "editing accuracy 0." in told and rules.Finding.PARTLY.value in told
-    assert run.info.judged_by == "offline-1" and one(run)["rewriter"] == "openai:test"
+    assert run.info.judged_by == "offline-2" and one(run)["rewriter"] == "openai:test"
     with Reviewer(3) as server:
         call = asking(server, scripted("0.2/0.3/0.4"), rewriter="rules")
         run = mb.edit(make_set(1), call, tmp_path / "ruled")
@@ -398,13 +398,13 @@ def test_nested_editors(make_set, tmp_path, scripted, named):
         refined = f"refine:rounds=1,{scripted('0.2/0.4')}"
         call = f"composed:{at(server)},openai:test+{refined}"
         run = mb.edit(make_set(1), call, tmp_path / "refined")
-        assert run.info.judged_by == "offline-1" and run.info.sees == ["reference", "roi"]
+        assert run.info.judged_by == "offline-2" and run.info.sees == ["reference", "roi"]
         assert one(run)["chosen"] == 1 and run.attempt_path("1", 0, 1).is_file()
         assert one(run)["attempts"][0]["instruction"] == one(run)["instruction"]
 
         call = asking(server, f"refine:rounds=1,{scripted('0.2/0.4')}", rounds=1)
         run = mb.edit(make_set(1), call, tmp_path / "both")
-        assert run.info.judged_by == "openai:test, offline-1"
+        assert run.info.judged_by == "openai:test, offline-2"
         assert len(one(run)["attempts"][0]["inner"]["attempts"]) == 2
 
 

@@ -244,3 +244,16 @@ def test_methods_name_thresholds(page: Path, grounded: list[mb.Run], tmp_path: P
     finally:
         mb.ground(grounded)
     assert "good_residual 0.99" in text and "--threshold good_residual=0.99" in text
+
+
+def test_the_ceiling_stands_beside_the_tables(
+    grounded: list[mb.Run], page: Path, tmp_path: Path
+) -> None:
+    text = page.read_text(encoding="utf-8")
+    for place in ("score-ceiling", "type-ceiling"):
+        said = text.partition(f'id="{place}"')[2].partition("</p>")[0]
+        assert "what the references themselves get (reference" in said, place
+    assert "reference" in " ".join(headline_table(grounded).notes)
+    alone = [run for run in grounded if run.info.editor != "reference"]
+    without = build_report(alone, tmp_path / "without").index.read_text(encoding="utf-8")
+    assert without.count("medebench edit CASES --editor reference --out runs/reference") >= 2

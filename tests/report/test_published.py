@@ -177,3 +177,14 @@ def test_a_study_carries_the_doubt_beside_every_published_figure() -> None:
     # A study without metrics and with other models shows no figure of the paper.
     other = made_up(with_runs=False, models=("a", "b", "identity"))
     assert paper.doubt not in html.unescape(section(other).html)
+
+
+def test_published_scores_of_a_model_stand_in_no_column_of_a_stand_in(tmp_path):
+    cases = mb.load_cases("phantoms:count=2,seed=3").select(limit=2)
+    run = mb.edit(cases, "identity", out=tmp_path / "run")
+    mb.score(run, judge="offline")
+    table = headline_table([run])
+    labels = {column.name: column.label for column in table.columns}
+    assert labels["intended_offline"] == "Intended change made" and "EA" not in labels.values()
+    printed = {name for row in table.of("published") for _, name in row.cells}
+    assert printed == {"cp_published"}

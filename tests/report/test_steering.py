@@ -22,12 +22,12 @@ def test_scores_of_the_judge_that_refined_are_marked_as_not_blind(refined, small
     run, other = refined(), mb.edit(small_set, "blur:sigma=2", tmp_path / "plain")
     mb.score(other, ["cp"], "offline")
     report = build_report([run, other], tmp_path / "report")
-    said = "EA and VQ of refined are not blind, and are not ranked: the same judge (offline-1) look"
+    said = "EA and VQ of refined are not blind, and are not ranked: the same judge (offline-2) look"
     page = report.index.read_text("utf-8")
-    assert said in page and "refined by offline-1" in page
+    assert said in page and "refined by offline-2" in page
     assert said in report.table.markdown() and "plain are not blind" not in page
     (row,) = [one for one in report.table.rows if one.name == "refined"]
-    assert "sees the reference and the ROI" in row.note and "refined by offline-1" in row.note
+    assert "sees the reference and the ROI" in row.note and "refined by offline-2" in row.note
     many = len(small_set)
     told = f"refined made {2 * many} attempts at {many} outputs; {many} were tried more than once"
     assert told in page

@@ -53,8 +53,8 @@ def test_every_output_has_a_finding(runs):
     assert types(runs[0]) == ["nothing"] * 3
     assert types(runs[1]) == ["success"] * 3
     row = rows(runs[1], FINDING)["1", 0]
-    assert row.value == 1.0 and row.detail["judge"] == "offline" and row.detail["why"]
-    assert row.detail["evidence"]["stand_in"] is True and len(row.detail["variant"]) == 16
+    assert row.value == 1.0 and row.detail["judge"] is None and row.detail["why"]
+    assert row.detail["evidence"]["intended"] == 1.0 and len(row.detail["variant"]) == 16
     assert {metric.name for metric in GROUNDING_METRICS} <= set(runs[0].frame()["metric"])
     assert "attention_iou" not in set(runs[0].frame()["metric"])
 

@@ -44,8 +44,8 @@ MIN_KEPT = 0.15
 BETTER = 0.9
 #: Where the surroundings differ by less than this on average, there is nothing to correct.
 UNSEEN = 0.1
-#: A shift of tone explains the whole picture if it leaves no more than this on average, around the
-#: ROI and inside it.
+#: A shift of tone explains the whole picture if it leaves inside the ROI no more than this beyond
+#: what it leaves around it, on average.
 EXPLAINED = 2.0
 #: Blurs tried on the input, in 256ths of the width; the negative one on the output.
 BLURS = (-1.0, 1.0, 2.0, 4.0)
@@ -107,11 +107,11 @@ def change_map(
     sharp, made = small_lab(previous, data_range), small_lab(output, data_range)
     unit = sharp.shape[1] / COMPARED_WIDTH
     before, after = _soften(sharp, unit), _soften(made, unit)
-    around, outside = inner(before.shape[:2]), np.ones(before.shape[:2], np.bool_)
+    around = inner(before.shape[:2])
     if roi is not None:
         size = before.shape[1::-1]
         touched = cv2.resize(roi.astype(np.float32), size, interpolation=cv2.INTER_AREA)
-        around, outside = surroundings(touched > 0), touched == 0
+        around = surroundings(touched > 0)
     still = _pair(before, after, np.ones_like(around), around)
     pair, kept = still, 1.0
     if enough(around) and float(lengths(after - before)[around].mean()) > UNSEEN:
@@ -136,7 +136,7 @@ def change_map(
         describe(pair.motion, before.shape[:2]),
         pair.blurred,
         kept,
-        _detail(sharp, back, plain & outside if enough(plain & outside) else plain, unit),
+        _detail(sharp, back, plain & around if enough(plain & around) else plain, unit),
     )
 
 
@@ -172,7 +172,7 @@ def _pair(
     """In one tone: that of the whole picture if it explains the whole, else of the surroundings."""
     trusted = seen & around
     tone = shift_tone(before, after, seen)
-    if max(_off(tone, after, where) for where in (trusted, seen & ~around)) > EXPLAINED:
+    if _off(tone, after, seen & ~around) > _off(tone, after, trusted) + EXPLAINED:
         tone = shift_tone(before, after, trusted) if enough(trusted) else before
     off = _off(tone, after, trusted)
     return _Pair(tone, after, seen, around, motion, tone - before, blurred, off)
@@ -305,7 +305,8 @@ def _fine(picture: Floats, unit: float) -> Floats:
 def _within(plane: Floats, where: Bools, sigma: float) -> Floats:
     """Softened from the pixels of `where` alone."""
     there = where.astype(np.float32)
-    return _soft(plane * there, sigma) / np.maximum(_soft(there, sigma), 1e-6)
+    soft = np.maximum(_soft(there, sigma), np.float32(1e-6))
+    return np.asarray(_soft(plane * there, sigma) / soft, np.float32)
 
 
 def _soft(picture: Floats, sigma: float) -> Floats:

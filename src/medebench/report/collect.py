@@ -65,7 +65,7 @@ class Entry:
 
     @property
     def steered(self) -> str:
-        """ "steps=8, tuned on 65 other cases", "refined by offline-1", or nothing."""
+        """ "steps=8, tuned on 65 other cases", "refined by offline-2", or nothing."""
         info, tuned = self.run.info, ""
         if info.tuned is not None:
             chosen = in_words(info.tuned.tried[info.tuned.best].settings)

@@ -13,7 +13,7 @@ from medebench.report.families import FAMILIES, PUBLISHED_ENCODER, Family, famil
 from medebench.runs.attending import SCORES as ATTENTION_SCORES
 from medebench.runs.diagnosing import FINDING
 
-STAND_IN = "offline stand-in, knows pixels only; not comparable with a model or the paper's GPT-4o"
+STAND_IN = "offline stand-in, knows pixels only; not comparable with the paper's GPT-4o"
 _LABELS = {
     "cp": "CP",
     "cp_published": "CP published",

@@ -10,6 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import medebench
 from medebench.report import sets, why
+from medebench.report.ceiling import score_ceiling, type_ceiling
 from medebench.report.collect import Material
 from medebench.report.diagnosis import Diagnosis
 from medebench.report.export import Key, row_names
@@ -102,6 +103,8 @@ def render_page(
         sets=sets,
         attention_published=published_attention() if published else None,
         why=why,
+        score_ceiling=score_ceiling,
+        type_ceiling=type_ceiling,
         outputs=sum(len(entry.outputs) for entry in material.entries),
     )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from medebench.analysis import Comparison
 from medebench.report import formats
+from medebench.report.ceiling import score_ceiling
 from medebench.report.collect import Entry, Material, collect
 from medebench.report.facts import Score, order
 from medebench.report.published import SCORES, PublishedTable, published_table
@@ -104,6 +105,7 @@ class HeadlineTable:
         found.extend(self.rankings(self.basis))
         if any(score.stand_in for score in self.columns):
             found.append(f"{formats.stand_in_names(self.columns)}: {formats.STAND_IN}.")
+        found.append(score_ceiling(self))
         found.extend(not_blind([row.entry for row in self.rows if row.entry], self.columns))
         found.extend(self.gaps())
         found.extend(self.lacking())

@@ -79,6 +79,13 @@ def basis(diagnosis: Diagnosis) -> list[str]:
             "close to the reference is a success, one that does not is left undecided where the "
             "reference is another photograph."
         )
+    known = sum(one.evidence.edit_residual is not None for one in diagnosis.found)
+    if known < len(diagnosis.found):
+        found.append(
+            f"How far an output is from its reference (edit_residual) is known for {known:,} of "
+            f"{len(diagnosis.found):,} outputs; of the others the reference is another photograph, "
+            "or missing."
+        )
     for text, runs in diagnosis.thresholds.items():
         found.append(f"Thresholds of {', '.join(runs)}: {text}.")
     if diagnosis.ungrounded:
