@@ -77,8 +77,8 @@ class Change:
     blurred: float
     #: Share of the input's detail, around the ROI, that is still recognisable in its place.
     kept: float
-    #: Fine detail of the output over the input's, outside region, ROI and edge; 1: as sharp as
-    #: before.
+    #: Fine detail of the output over the input's, outside the region and off the edge; what is
+    #: added at the border of the ROI does not count. 1: as sharp as before.
     detail: float
 
 
@@ -107,11 +107,12 @@ def change_map(
     sharp, made = small_lab(previous, data_range), small_lab(output, data_range)
     unit = sharp.shape[1] / COMPARED_WIDTH
     before, after = _soften(sharp, unit), _soften(made, unit)
-    around = inner(before.shape[:2])
+    around, border = inner(before.shape[:2]), np.zeros(before.shape[:2], np.bool_)
     if roi is not None:
         size = before.shape[1::-1]
         touched = cv2.resize(roi.astype(np.float32), size, interpolation=cv2.INTER_AREA)
         around = surroundings(touched > 0)
+        border = _border(touched > 0.5)
     still = _pair(before, after, np.ones_like(around), around)
     pair, kept = still, 1.0
     if enough(around) and float(lengths(after - before)[around].mean()) > UNSEEN:
@@ -129,6 +130,10 @@ def change_map(
     region = _region(difference, seen)
     size = (previous.shape[1], previous.shape[0])
     plain = seen & ~region & inner(region.shape)
+    detail = _detail(sharp, back, plain, unit)
+    if detail > 1:
+        # The new edges where an edit meets the rest are no noise.
+        detail = _detail(sharp, back, plain & ~border, unit)
     return Change(
         np.asarray(cv2.resize(difference, size, interpolation=cv2.INTER_LINEAR), np.float32),
         cv2.resize(region.astype(np.float32), size, interpolation=cv2.INTER_LINEAR) > 0.5,
@@ -136,7 +141,7 @@ def change_map(
         describe(pair.motion, before.shape[:2]),
         pair.blurred,
         kept,
-        _detail(sharp, back, plain & around if enough(plain & around) else plain, unit),
+        detail,
     )
 
 
@@ -154,6 +159,12 @@ def surroundings(roi: Bools) -> Bools:
     reach = max(1, round(COLLAR * roi.shape[1]))
     grown = cv2.dilate(roi.astype(np.uint8), _disc(reach))
     return np.asarray((grown == 0) & inner(roi.shape), np.bool_)
+
+
+def _border(roi: Bools) -> Bools:
+    """Where an edit of the ROI meets the rest."""
+    disc, mask = _disc(max(1, round(COLLAR * roi.shape[1]))), roi.astype(np.uint8)
+    return np.asarray(cv2.dilate(mask, disc) != cv2.erode(mask, disc), np.bool_)
 
 
 def enough(around: Bools) -> bool:
