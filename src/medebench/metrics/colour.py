@@ -69,11 +69,11 @@ class MaskedView:
     """
 
     def __init__(self, mask: NDArray[np.bool_], most: int = COMPARED_WIDTH) -> None:
-        height, self.width = small_size(*mask.shape, most)
+        height, self.width = small_size(mask.shape[0], mask.shape[1], most)
         down, right = _shares(mask.shape[0], height), _shares(mask.shape[1], self.width)
         every = _reduce(mask.astype(np.float64), down, right)
         # Elsewhere there is nothing to see, and nothing is computed.
-        box = _span(every.any(axis=1)), _span(every.any(axis=0))
+        box = _span(every.sum(axis=1) > 0), _span(every.sum(axis=0) > 0)
         self._down, self._right, self._mask = down[box[0]], right[box[1]], mask
         #: The cells about the mask, each with the share of it that the mask covers.
         self.cover: Doubles = np.ascontiguousarray(every[box])
