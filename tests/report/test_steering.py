@@ -37,7 +37,7 @@ def test_scores_of_the_judge_that_refined_are_marked_as_not_blind(refined, small
 
 
 def test_what_is_not_blind_is_not_called_the_best(refined, small_set, tmp_path):
-    """Made by copying the answer, it has made most of the intended change; another run still leads."""
+    """Made by copying the answer, it has the best score by far; another run still leads."""
     best = mb.edit(small_set, "refine:rounds=1,reference", tmp_path / "refined")
     weak = mb.edit(small_set, "inpaint", tmp_path / "weak")
     weaker = mb.edit(small_set, "blur:sigma=9", tmp_path / "weaker")
