@@ -22,7 +22,10 @@ def test_scores_of_the_judge_that_refined_are_marked_as_not_blind(refined, small
     run, other = refined(), mb.edit(small_set, "blur:sigma=2", tmp_path / "plain")
     mb.score(other, ["cp"], "offline")
     report = build_report([run, other], tmp_path / "report")
-    said = "EA and VQ of refined are not blind, and are not ranked: the same judge (offline-2) look"
+    said = (
+        "Intended change made and VQ of refined are not blind, and are not ranked: the same judge "
+        "(offline-2) look"
+    )
     page = report.index.read_text("utf-8")
     assert said in page and "refined by offline-2" in page
     assert said in report.table.markdown() and "plain are not blind" not in page
@@ -34,7 +37,7 @@ def test_scores_of_the_judge_that_refined_are_marked_as_not_blind(refined, small
 
 
 def test_what_is_not_blind_is_not_called_the_best(refined, small_set, tmp_path):
-    """Made by copying the answer, it has by far the best EA; another run still leads."""
+    """Made by copying the answer, it has the best score by far; another run still leads."""
     best = mb.edit(small_set, "refine:rounds=1,reference", tmp_path / "refined")
     weak = mb.edit(small_set, "inpaint", tmp_path / "weak")
     weaker = mb.edit(small_set, "blur:sigma=9", tmp_path / "weaker")
@@ -48,7 +51,7 @@ def test_what_is_not_blind_is_not_called_the_best(refined, small_set, tmp_path):
     assert not cells["refined"].best_micro and cells["refined"].mark == ""
     assert cells["weak"].best_micro or cells["weaker"].best_micro
     page = report.index.read_text("utf-8")
-    assert "refined has the best EA" not in page and "refined, which sees" not in page
+    assert "refined has the best Intended" not in page and "refined, which sees" not in page
 
 
 OWN_JUDGE = """

@@ -316,8 +316,9 @@ def _fine(picture: Floats, unit: float) -> Floats:
 def _within(plane: Floats, where: Bools, sigma: float) -> Floats:
     """Softened from the pixels of `where` alone."""
     there = where.astype(np.float32)
-    soft = np.maximum(_soft(there, sigma), np.float32(1e-6))
-    return np.asarray(_soft(plane * there, sigma) / soft, np.float32)
+    return np.asarray(
+        _soft(plane * there, sigma) / np.maximum(_soft(there, sigma), 1e-6), np.float32
+    )
 
 
 def _soft(picture: Floats, sigma: float) -> Floats:

@@ -73,8 +73,7 @@ class MaskedView:
         down, right = _shares(mask.shape[0], height), _shares(mask.shape[1], self.width)
         every = _reduce(mask.astype(np.float64), down, right)
         # Elsewhere there is nothing to see, and nothing is computed.
-        seen = every > 0
-        box = _span(np.any(seen, axis=1)), _span(np.any(seen, axis=0))
+        box = _span(every.sum(axis=1) > 0), _span(every.sum(axis=0) > 0)
         self._down, self._right, self._mask = down[box[0]], right[box[1]], mask
         #: The cells about the mask, each with the share of it that the mask covers.
         self.cover: Doubles = np.ascontiguousarray(every[box])

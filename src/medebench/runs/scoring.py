@@ -117,9 +117,10 @@ class _Scorers:
         self.metrics = [metric for metric in metrics if isinstance(metric, Metric)]
         self.batches = Batches([metric for metric in metrics if isinstance(metric, BatchMetric)])
         self.judge = judge
-        each: list[Metric | BatchMetric] = [*self.metrics, *self.batches.metrics]
-        self.wanted: Wanted = {metric.name: metric.variant for metric in each} | (
-            {} if judge is None else dict.fromkeys(judge.scores, judge.name)
+        self.wanted: Wanted = (
+            {metric.name: metric.variant for metric in self.metrics}
+            | {metric.name: metric.variant for metric in self.batches.metrics}
+            | ({} if judge is None else dict.fromkeys(judge.scores, judge.name))
         )
 
     def score_case(self, work: Work) -> _Scored:
