@@ -11,6 +11,8 @@ import zlib
 from collections.abc import Iterator
 from functools import cache
 
+from tests.patience import PATIENCE
+
 MEGABYTE = 1 << 20
 #: What the bombs unpack to, and what the flood sends.
 BOMB, FLOOD = 600, 200
@@ -47,7 +49,7 @@ class Flood:
 
     def __exit__(self, *error: object) -> None:
         self._ending.set()
-        self._thread.join(10)
+        self._thread.join(PATIENCE)
         self._socket.close()
 
     @property

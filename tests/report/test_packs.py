@@ -85,7 +85,6 @@ def test_a_second_time_writes_nothing(
     small_set: mb.CaseSet, tmp_path: Path, counts: Counter[str]
 ) -> None:
     runs = make_runs(small_set, tmp_path, judge=FakeJudge())
-    attend(runs[0])
     mb.ground(runs)
     folder = build_report(runs, tmp_path / "report").index.parent
     before = stamps(folder)
@@ -93,6 +92,21 @@ def test_a_second_time_writes_nothing(
     build_report(runs, folder)
     assert stamps(folder) == before
     assert not counts
+
+
+def test_a_second_time_with_attention_draws_nothing(
+    small_set: mb.CaseSet, tmp_path: Path, counts: Counter[str]
+) -> None:
+    """The floors of attention look at the ROIs again; no picture is drawn again."""
+    runs = make_runs(small_set, tmp_path, judge=FakeJudge())
+    attend(runs[0])
+    mb.ground(runs)
+    folder = build_report(runs, tmp_path / "report").index.parent
+    before = stamps(folder)
+    counts.clear()
+    build_report(runs, folder)
+    assert stamps(folder) == before
+    assert not counts["encode"] and not counts["contour_path"]
 
 
 def test_each_picture_is_decoded_and_encoded_once(

@@ -9,6 +9,7 @@ import pytest
 import medebench as mb
 from medebench.aliases import RENAMED, with_current_names
 from medebench.metrics import find_metrics, metric_info
+from tests.runs.test_ledger import make_older
 
 OLD = {"edit_completion": "done", "edit_residual": "missed", "intended_offline": "ea_offline"}
 
@@ -19,6 +20,7 @@ def aged(small_set, tmp_path):
     run = mb.edit(small_set, "reference", out=tmp_path / "run")
     mb.score(run, judge="offline")
     mb.ground(run)
+    make_older(run)
     with sqlite3.connect(run.path / "ledger.sqlite") as db:
         for new, old in OLD.items():
             db.execute(

@@ -241,7 +241,9 @@ def test_an_older_ledger_is_continued(run, small_set):
 def test_what_cannot_be_a_row_of_an_older_ledger_is_done_again(run):
     before = run.frame()
     make_older(run)
-    change(run, "UPDATE scores SET detail = '{' WHERE case_id = '2' AND metric = 'ea_offline'")
+    change(
+        run, "UPDATE scores SET detail = '{' WHERE case_id = '2' AND metric = 'intended_offline'"
+    )
     with pytest.raises(InputError, match=r"rows are damaged \(scores 2\)"):
         run.frame()
     mb.score(run, ["cp", "ssim"], "offline")

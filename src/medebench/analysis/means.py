@@ -123,7 +123,7 @@ def mean(
 
     >>> found = mean([0.9, 0.95, 1.0, 0.7, 0.97], list("abcde"), Bounds(0, 1))
     >>> [round(end, 2) for end in found.interval()]
-    [0.67, 0.97]
+    [0.62, 0.98]
     >>> mean([0.9, 0.8], ["a", "a"]).reason
     'no interval: 1 source image'
     """

@@ -115,7 +115,12 @@ def change_map(
         border = _border(touched > 0.5)
     still = _pair(before, after, np.ones_like(around), around)
     pair, kept = still, 1.0
-    if enough(around) and float(lengths(after - before)[around].mean()) > UNSEEN:
+    if not enough(around):
+        pass
+    elif float(lengths(after - before)[around].mean()) <= UNSEEN:
+        # A tone that only the ROI has is an edit of it.
+        pair = replace(still, before=before, shift=np.zeros_like(before))
+    else:
         pair = _align(before, after, still)
         kept = _recognised(before, pair.after, pair.seen & around, unit)
         if kept < MIN_KEPT:
