@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from medebench.analysis.clusters import chunks, finite_rows, sum_by
+from medebench.analysis.clusters import Floats, chunks, finite_rows, sum_by
 
 EXACT_CLUSTERS = 12
 #: Sign patterns drawn where there are too many to enumerate.
@@ -48,10 +48,8 @@ def sign_flip_test(
     # Patterns that tie in exact arithmetic must tie here too.
     least = abs(sums.sum()) - 1e-12 * np.abs(sums).sum()
     exact = len(sums) <= EXACT_CLUSTERS
-    patterns = _every_pattern(len(sums)) if exact else _patterns(len(sums), resamples, seed)
-    extreme = sum(
-        int(np.count_nonzero(np.abs(2 * (bits @ sums) - sums.sum()) >= least)) for bits in patterns
-    )
+    flipped = _every_flip(sums) if exact else _flips(sums, resamples, seed)
+    extreme = sum(int(np.count_nonzero(np.abs(one) >= least)) for one in flipped)
     return extreme / 2 ** len(sums) if exact else (extreme + 1) / (resamples + 1)
 
 
@@ -84,15 +82,22 @@ def holm(pvalues: Sequence[float]) -> list[float]:
     return [float(value) for value in adjusted]
 
 
-def _every_pattern(n: int) -> Iterator[NDArray[np.float64]]:
-    """All 2^n patterns of signs, 1 for plus and 0 for minus."""
-    yield ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(np.float64)
+def _every_flip(sums: Floats) -> Iterator[Floats]:
+    """The total of `sums` with each of the 2^n patterns of signs."""
+    bits = (np.arange(2 ** len(sums))[:, None] >> np.arange(len(sums))) & 1
+    yield 2 * (bits @ sums) - sums.sum()
 
 
-def _patterns(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:
-    """Random patterns of signs in chunks; a byte of randomness gives eight signs."""
+def _flips(sums: Floats, resamples: int, seed: int) -> Iterator[Floats]:
+    """The total with random signs, in chunks.
+
+    A byte of randomness gives the signs of eight clusters, and picks one of their 256 totals.
+    """
     rng = np.random.default_rng(seed)
-    for part in chunks(resamples, n):
-        size = (part.stop - part.start, -(-n // 8))
-        packed = rng.integers(0, 256, size=size, dtype=np.uint8)
-        yield np.unpackbits(packed, axis=1, count=n).astype(np.float64)
+    eights = np.pad(sums, (0, -len(sums) % 8)).reshape(-1, 8)
+    bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
+    totals, places = bits @ eights.T, np.arange(len(eights))
+    for part in chunks(resamples, len(eights)):
+        size = (part.stop - part.start, len(eights))
+        picked = rng.integers(0, 256, size=size, dtype=np.uint8)
+        yield 2 * totals[picked, places].sum(axis=1) - sums.sum()

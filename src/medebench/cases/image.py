@@ -45,9 +45,9 @@ warnings.filterwarnings("ignore", category=UserWarning, module=r"PIL\.")
 def read_picture(path: Path, data: bytes | None = None) -> Picture:
     """The pixels of `path` (or of `data`, its bytes), three channels, 8 or 16 bits."""
     data = read_file(path) if data is None else data
-    image = open_image(path, data)
-    if (plain := _plain_png(image, data)) is not None:
+    if (plain := _plain_png(path, data)) is not None:
         return plain if plain.shape[2] == 3 else np.repeat(plain, 3, axis=2)
+    image = open_image(path, data)
     if _is_deep_colour(image, data):
         return _read_deep_colour(path, data)
     try:
@@ -70,27 +70,31 @@ def read_picture(path: Path, data: bytes | None = None) -> Picture:
 def read_mask(path: Path, data: bytes | None = None) -> Mask:
     """The mask at `path` as (height, width) greys 0-255; the ROI is where it is above 127."""
     data = read_file(path) if data is None else data
+    plain = _plain_png(path, data)
+    if plain is not None and plain.shape[2] == 1:
+        return _label_map(plain[..., 0])
     image = open_image(path, data)
     try:
-        plain = _plain_png(image, data) if image.mode == "L" else None
         image = upright(image)
-        if plain is not None:
-            grey = plain[..., 0]
-        elif image.mode == "F":
+        if image.mode == "F":
             raise ImageError(f"{path}: floating-point mask; save 0 and 255 in 8 bits")
-        elif image.mode in ("I;16", "I;16L", "I;16B", "I;16N", "I"):
+        if image.mode in ("I;16", "I;16L", "I;16B", "I;16N", "I"):
             deep = _sixteen_bits(path, image)
             grey = (deep if deep.max(initial=0) <= 255 else deep >> 8).astype(np.uint8)
         else:
             if image.mode == "P" and "transparency" in image.info:
                 image = image.convert("RGBA")
             grey = np.asarray(image.convert("L"))
-        # Label maps of zeros and ones would else read as empty.
-        return grey * np.uint8(255) if grey.max(initial=0) == 1 else grey
+        return _label_map(grey)
     except ImageError:
         raise
     except Exception as error:
         raise DamagedImageError(f"{path}: damaged or truncated mask ({_why(error)})") from error
+
+
+def _label_map(grey: Mask) -> Mask:
+    """Label maps of zeros and ones would else read as empty."""
+    return grey * np.uint8(255) if grey.max(initial=0) == 1 else grey
 
 
 def read_file(path: Path) -> bytes:
@@ -210,12 +214,14 @@ def _max_pixels() -> int:
     return int(given)
 
 
-def _plain_png(image: Image.Image, data: bytes) -> NDArray[np.uint8] | None:
-    if image.format != "PNG" or image.mode not in ("RGB", "L"):
-        return None
+def _plain_png(path: Path, data: bytes) -> NDArray[np.uint8] | None:
+    """The pixels of a plain PNG, without the time that Pillow takes to look at its header."""
     # Compiled code, imported only once there is a picture to decode.
-    from medebench.cases.png import read_plain_png
+    from medebench.cases.png import plain_size, read_plain_png
 
+    if (size := plain_size(data)) is None or not size[0] * size[1]:
+        return None
+    check_size(path, *size)
     return read_plain_png(data)
 
 

@@ -7,6 +7,8 @@ for what is wrong with a damaged file.
 
 from __future__ import annotations
 
+import zlib
+
 import numpy as np
 from isal import isal_zlib
 from numba import njit
@@ -20,11 +22,20 @@ _HARMLESS = frozenset(
 )
 
 
-def read_plain_png(data: bytes) -> NDArray[np.uint8] | None:
-    """(height, width, channels) of an 8-bit grey or RGB PNG, or None: ask somebody else."""
+def plain_size(data: bytes) -> tuple[int, int] | None:
+    """Width and height of what may be a plain PNG; its header is as it was written."""
     if data[:8] != _SIGNATURE or data[12:16] != b"IHDR" or len(data) < 57:
         return None
-    width, height = int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
+    if zlib.crc32(data[12:29]) != int.from_bytes(data[29:33], "big"):
+        return None
+    return int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
+
+
+def read_plain_png(data: bytes) -> NDArray[np.uint8] | None:
+    """(height, width, channels) of an 8-bit grey or RGB PNG, or None: ask somebody else."""
+    if (size := plain_size(data)) is None:
+        return None
+    width, height = size
     depth, colour, compression, filtering, interlace = data[24:29]
     if depth != 8 or colour not in _CHANNELS or compression or filtering or interlace:
         return None
