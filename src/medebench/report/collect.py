@@ -174,8 +174,8 @@ def collect(runs: Sequence[Run], headline: str = "cp") -> Material:
         rows, outputs = read.cases, read.outputs
         own = {row.case_id: keys.key(index, row, run.states) for row in rows.values()}
         _listen(run, read, own, judges, weights)
+        costs = read.cost, read.editing_cost
         with run.ledger() as ledger:
-            costs = ledger.cost(), ledger.editing_cost()
             unchecked = ledger.unchecked()
         sets = tuple(_clean(run, row) for row in run.set_scores())
         for one in sets:

@@ -237,8 +237,7 @@ class Ledger:
 
     def editing_cost(self) -> float:
         """US dollars that the outputs took, as far as prices are known."""
-        costs = (row.detail.get("cost") for row in self.outputs().values())
-        return math.fsum(cost for cost in costs if isinstance(cost, int | float))
+        return editing_cost(self.outputs().values())
 
     def unchecked(self) -> int:
         """Rows from before rows had checksums: nobody can tell whether they are whole."""
@@ -295,6 +294,11 @@ class Ledger:
             f"`medebench score {self.path.parent}` with the metrics and the judge of before has "
             "them done again"
         )
+
+
+def editing_cost(outputs: Iterable[OutputRow]) -> float:
+    costs = (row.detail.get("cost") for row in outputs)
+    return math.fsum(cost for cost in costs if isinstance(cost, int | float))
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ from medebench.runs.ledger import (
     OutputRow,
     ScoreRow,
     SetRow,
+    editing_cost,
 )
 from medebench.runs.recovery import Recovery, recover
 
@@ -134,6 +136,16 @@ class Contents:
     cases: dict[str, CaseRow]
     outputs: dict[tuple[str, int], OutputRow]
     scores: list[ScoreRow]
+
+    @property
+    def cost(self) -> float:
+        """US dollars that judging took."""
+        return math.fsum(row.cost for row in self.scores)
+
+    @property
+    def editing_cost(self) -> float:
+        """US dollars that the outputs took, as far as prices are known."""
+        return editing_cost(self.outputs.values())
 
 
 class Run:
