@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import json
 import os
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -32,6 +35,18 @@ typer.testing._get_command = functools.cache(typer.testing._get_command)  # type
 
 REPOSITORY = Path(__file__).parent.parent
 EXCERPT = REPOSITORY.parent / "shared" / "medebench-sample"
+
+
+def load_tool(name: str) -> ModuleType:
+    """A script of the tools folder, as a module."""
+    path = REPOSITORY / "tools" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="session")

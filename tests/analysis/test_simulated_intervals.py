@@ -5,15 +5,13 @@ Draws are fixed by their seed, so the outcome is the same on every machine.
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
 
-TOOL = Path(__file__).parents[2] / "tools" / "simulate_intervals.py"
+from tests.conftest import load_tool
+
 SETS = 600
 #: 93 %, less two standard errors of so many sets.
 LEAST = 93 - 200 * np.sqrt(0.93 * 0.07 / SETS)
@@ -21,13 +19,7 @@ LEAST = 93 - 200 * np.sqrt(0.93 * 0.07 / SETS)
 
 @pytest.fixture(scope="module")
 def tool() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("simulate_intervals", TOOL)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+    return load_tool("simulate_intervals")
 
 
 @pytest.mark.parametrize("sources", [4, 5, 10, 20])

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
 
-TOOL = Path(__file__).parents[2] / "tools" / "simulate_study.py"
+from tests.conftest import load_tool
 
 
 @pytest.fixture(scope="module")
 def tool() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("simulate_study", TOOL)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+    return load_tool("simulate_study")
 
 
 def test_a_study_finds_the_true_order_and_its_intervals_hold(tool: ModuleType) -> None:

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections import Counter
 
 import numpy as np
@@ -15,19 +13,9 @@ import pytest
 import medebench as mb
 from medebench.cases.phantoms import write_phantoms
 from medebench.grounding import change_of
-from tests.conftest import REPOSITORY
+from tests.conftest import load_tool
 
-
-def _tool():
-    path = REPOSITORY / "tools" / "planted_edits.py"
-    spec = importlib.util.spec_from_file_location("planted_edits", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["planted_edits"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-planted = _tool()
+planted = load_tool("planted_edits")
 
 #: Of eight cases, so many may be called something else.
 SLACK = {"mirrored": 2, "half strength": 3, "noise in the ROI": 2, "pasted, brighter": 1}
