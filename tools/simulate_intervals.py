@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
 
 from medebench.analysis import (
     Bounds,
@@ -27,7 +28,8 @@ from medebench.analysis import (
     share,
     sign_flip_test,
 )
-from medebench.analysis.interval import UNBOUNDED, UNIT
+from medebench.analysis.interval import LEVEL, UNBOUNDED, UNIT, students
+from medebench.analysis.resampled import tail
 
 Floats = NDArray[np.float64]
 Rng = np.random.Generator
@@ -167,8 +169,6 @@ def alike(rng: Rng, table: Floats, codes: NDArray[np.intp], share: float = ALIKE
 
 
 def _at(table: Floats, normal: Floats) -> Floats:
-    from scipy.special import ndtr
-
     return table[np.minimum((ndtr(normal) * len(table)).astype(np.intp), len(table) - 1)]
 
 
@@ -250,13 +250,52 @@ def of_ranks(rho: float, sources: int, sets: int, seed: int = 0) -> Held:
     return found
 
 
+def other_intervals(values: Floats, rng: Rng) -> dict[str, Interval]:
+    """What else could be given for a mean of single cases: the usual ones, from 999 resamples."""
+    n, value = len(values), float(values.mean())
+    error = float(values.std(ddof=1)) / math.sqrt(n)
+    drawn = values[rng.integers(n, size=(999, n))]
+    means, errors = drawn.mean(axis=1), drawn.std(axis=1, ddof=1) / math.sqrt(n)
+    t = students(LEVEL, n - 1)
+    out = tail(LEVEL, n)
+    found = {
+        "Student's": (value - t * error, value + t * error),
+        "percentile": np.quantile(means, (0.025, 0.975)),
+        "expanded percentile": np.quantile(means, (out, 1 - out)),
+    }
+    if error > 0:
+        # A resample of equal values has no spread: infinitely far off.
+        off = (means - value) / np.maximum(errors, 1e-9)
+        far = np.quantile(off, (0.975, 0.025))
+        found["studentised"] = np.clip(value - far * error, 0, 1)
+        spread = values - value
+        lean = float((spread**3).sum() / (6 * (spread**2).sum() ** 1.5))
+        below = float(np.mean(means < value) + np.mean(means == value) / 2)
+        start = float(ndtri(min(max(below, 1e-3), 1 - 1e-3)))
+        ends = [start + (start + z) / (1 - lean * (start + z)) for z in (ndtri(out), -ndtri(out))]
+        found["BCa, expanded"] = np.quantile(means, ndtr(ends))
+    return {name: Interval(float(low), float(high)) for name, (low, high) in found.items()}
+
+
+def of_others(shape: Shape, sources: int, sets: int, seed: int = 0) -> dict[str, Held]:
+    rng, table = np.random.default_rng(seed), shape.quantiles()
+    found: dict[str, Held] = {}
+    for _ in range(sets):
+        made = other_intervals(_at(table, rng.standard_normal(sources)), rng)
+        for name, one in made.items():
+            found.setdefault(name, Held()).add(one, float(table.mean()))
+    return found
+
+
 def main() -> None:
     given = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     given.add_argument("--sets", type=int, default=2000, help="sets of scores for each figure")
-    sets = given.parse_args().sets
+    given.add_argument("--others", action="store_true", help="what else could have been chosen")
+    asked = given.parse_args()
+    sets = asked.sets
     error = 100 * math.sqrt(0.95 * 0.05 / sets)
     print(f"{sets} sets for each figure: its standard error is {error:.1f} where it is 95.\n")
-    for title, head, rows in tables(sets):
+    for title, head, rows in other_tables(sets) if asked.others else tables(sets):
         print(f"**{title}**\n\n| {' | '.join(head)} |\n|---{'|---:' * (len(head) - 1)}|")
         for row in rows:
             print(f"| {' | '.join(map(str, row))} |", flush=True)
@@ -313,6 +352,16 @@ def tables(sets: int) -> Iterator[tuple[str, list[str], Iterable[list[object]]]]
         ["true correlation", *numbers],
         ([rho, *(of_ranks(rho, n, sets) for n in SOURCES)] for rho in (0.0, 0.3, 0.6, 0.9)),
     )
+
+
+def other_tables(sets: int) -> Iterator[tuple[str, list[str], Iterable[list[object]]]]:
+    some = (4, 5, 10, 20)
+    for shape in ("symmetric", "near 1 (CP-like)", "80 % zeros"):
+        found = [of_others(BY_NAME[shape], n, sets) for n in some]
+        rows: Iterable[list[object]] = (
+            [name, *(one.get(name, Held()) for one in found)] for name in found[-1]
+        )
+        yield f"Other intervals of the mean, {shape}", ["interval", *map(str, some)], rows
 
 
 def _pair_row(

@@ -176,7 +176,7 @@ def test_captions_say_what_bold_and_the_intervals_are() -> None:
         assert "Bold: the leader, the highest of the metrics with a number in at least half" in said
         assert "ast row" in said and "jackknife" in said
     unknown = replace(results, sources_known=False)
-    assert "over cases (bootstrap" in latex(unknown) and "over source" not in latex(unknown)
+    assert "intervals over cases" in latex(unknown) and "over source" not in latex(unknown)
 
 
 def test_a_metric_with_few_cases_is_neither_bold_nor_above_the_others() -> None:
