@@ -51,8 +51,8 @@ def _metrics(results: StudyResults) -> str:
     ]
     caption = (
         f"Spearman's rank correlation of metrics with people, per case over its models, averaged "
-        f"over cases, with 95 % intervals over {pictures_of(results)} (last row: one "
-        f"person against the mean of the others). {LEADER} {overview(results)}"
+        f"over cases, with 95 % intervals over {pictures_of(results)} (last row, one "
+        f"person against the mean of the others: jackknife). {LEADER} {overview(results)}"
     )
     if starred:
         caption += f" *: {STAND_IN}."

@@ -96,7 +96,7 @@ def _metrics(results: StudyResults) -> Iterator[str]:
     yield ""
     yield (
         "Spearman's rho with people, per case over its models, averaged over cases, with 95 % "
-        f"interval over {pictures_of(results)}; in parentheses in "
+        f"interval over {pictures_of(results)} (last row: jackknife); in parentheses in "
         f"how many of the cases, if not in all. {LEADER}"
     )
     if any(score.stand_in for name, score in results.scores.items() if name in names):
