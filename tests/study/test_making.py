@@ -397,13 +397,13 @@ def test_interruption_leaves_nothing(broken):
 PROGRAM = """
 import sys, time
 import medebench as mb
-from medebench.stamp import STAMP
 from medebench.study.making import new_study
 
 def slowly(done, total):
     print(done, flush=True)
     if done == 2:
-        time.sleep(600)
+        for _ in range(6000):  # A signal just before a sleep does not end it.
+            time.sleep(0.1)
 
 new_study([mb.open_run(path) for path in sys.argv[2:]], sys.argv[1], progress=slowly)
 """
@@ -411,16 +411,15 @@ new_study([mb.open_run(path) for path in sys.argv[2:]], sys.argv[1], progress=sl
 
 def test_a_real_process_that_is_interrupted(broken):
     _, runs, out = broken
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-c", PROGRAM, str(out), *(str(run.path) for run in runs)],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
         cwd=REPOSITORY,
-    )
-    assert process.stdout is not None
-    with process.stdout as lines:
-        while lines.readline().strip() not in ("2", ""):
+    ) as process:
+        assert process.stdout is not None
+        while process.stdout.readline().strip() not in ("2", ""):
             pass
         assert [path.name.startswith(TEMPORARY) for path in out.parent.iterdir()] == [True]
         process.send_signal(signal.SIGINT)
