@@ -7,13 +7,21 @@ import time
 
 import pytest
 
-from medebench.parallel import in_parallel
+from medebench.parallel import TINY, core_count, core_count_for, in_parallel
 from tests.patience import PATIENCE
 
 
 @pytest.mark.parametrize("workers", [1, 2, 7])
 def test_all_results_come_once(workers):
     assert sorted(in_parallel(lambda x: x * x, range(100), workers)) == [x * x for x in range(100)]
+
+
+def test_tiny_files_are_no_work_for_several_threads(tmp_path):
+    tiny, large = tmp_path / "tiny", tmp_path / "large"
+    tiny.write_bytes(bytes(TINY - 1))
+    large.write_bytes(bytes(TINY))
+    assert core_count_for(tiny) == core_count_for(None) == 1
+    assert core_count_for(large) == core_count_for(tmp_path / "gone") == core_count()
 
 
 def test_no_items():

@@ -16,6 +16,7 @@ from medebench.errors import NotReadyError
 from medebench.metrics import BatchMetric, Measured, MetricInfo, SetMetric, SetScore, Undefined
 from medebench.report.collect import collect
 from medebench.runs import batching
+from medebench.runs.failed_calls import Failures
 from medebench.runs.ledger import STALE_SET, WHOLE
 
 
@@ -298,8 +299,11 @@ def test_a_set_metric_cannot_write_nonsense(given, reason, run):
         def measure(self, *sets):
             return given
 
-    mb.score(run, [Wrong(Grey())])
+    failures = Failures()
+    mb.score(run, [Wrong(Grey())], failures=failures)
     assert whole(run)["value"] is None and whole(run)["reason"].startswith(reason)
+    # The run and two organs; a value that is undefined is no failure.
+    assert failures.total() == (3 if reason.startswith("failed") else 0)
 
 
 @pytest.mark.parametrize("place", ["prepare", "encode"])
@@ -320,8 +324,10 @@ def test_a_picture_that_breaks_the_encoder_takes_no_other_along(place, run):
                 raise RuntimeError("no room")
             return super().encode(prepared)
 
-    mb.score(run, [Distance(Choosy())])
+    failures = Failures()
+    mb.score(run, [Distance(Choosy())], failures=failures)
     assert whole(run)["n"] == 5 and whole(run)["value"] is not None
+    assert failures.total() == 1 and "the encoder raised" in failures.in_words("metric")
 
 
 def test_rows_are_written_metric_by_metric(run):

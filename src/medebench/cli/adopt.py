@@ -28,7 +28,7 @@ def adopt(
     Example: medebench adopt generated_images/icedit --cases MedEBench --out runs/icedit
     """
     from medebench.runs import adopt as take_over
-    from medebench.runs.failures import Failures
+    from medebench.runs.failed_calls import Failures
 
     failures = Failures()
     with progress_bar(f"adopting {folder.name}") as progress:

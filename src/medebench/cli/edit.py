@@ -45,7 +45,7 @@ def edit(
     from medebench.editors import find_editor
     from medebench.runs import edit as run_editor
     from medebench.runs.editing import estimate_editing
-    from medebench.runs.failures import Failures
+    from medebench.runs.failed_calls import Failures
 
     with keys_optional() if dry_run else nullcontext():
         chosen = find_editor(editor)

@@ -24,7 +24,7 @@ LOST = (
 if TYPE_CHECKING:
     from medebench.clients import Plan
     from medebench.runs import Run
-    from medebench.runs.failures import Failures
+    from medebench.runs.failed_calls import Failures
     from medebench.runs.ledger import SetRow
 
 

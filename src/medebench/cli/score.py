@@ -79,7 +79,7 @@ def score(
     from medebench.clients.keys import keys_optional
     from medebench.judge import ModelJudge, find_judge
     from medebench.runs import score as run_scoring
-    from medebench.runs.failures import Failures
+    from medebench.runs.failed_calls import Failures
     from medebench.runs.judging import JudgeLimits, estimate_judging
     from medebench.runs.scoring import open_runs
 

@@ -64,7 +64,7 @@ def stress(
         medebench stress plan.yaml
     """
     from medebench.errors import InputError
-    from medebench.runs.failures import Failures
+    from medebench.runs.failed_calls import Failures
     from medebench.stress.recipes import SHIFTS
 
     how: dict[str, Any] = {"bar": progress_bar, "workers": workers, "retry_failed": retry_failed}

@@ -23,7 +23,7 @@ from medebench.report import Report, build_report
 from medebench.runs import Run, adopt, edit, ground, open_run, score
 from medebench.runs.adopting import match_files
 from medebench.runs.editing import NotAllTriedError
-from medebench.runs.failures import Failures
+from medebench.runs.failed_calls import Failures
 from medebench.runs.judging import JudgeLimits
 from medebench.runs.run import INFO, Tuned
 from medebench.settings import in_words, read_settings, split_name

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
@@ -52,6 +54,19 @@ class Report:
     outdated: tuple[int, int] | None = None
 
 
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Rows by the hundred thousand all stay, and would be searched for rubbish again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@_collector_paused()
 def build_report(
     runs: Sequence[Run],
     out: str | Path,

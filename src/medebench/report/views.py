@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from medebench.parallel import in_parallel
+from medebench.parallel import core_count_for, in_parallel
 from medebench.progress import Progress
 from medebench.report.artist import (
     Artist,
@@ -65,7 +65,9 @@ def pack_views(
     progress(0, len(order))
     try:
         work = _plan(material, found, groups)
-        for number, name, record, drawn in in_parallel(packer.pack, work, workers):
+        example = next((case.previous for case in material.cases.values()), None)
+        threads = workers or core_count_for(example)
+        for number, name, record, drawn in in_parallel(packer.pack, work, threads):
             names[number], records[name] = name, record
             for one in drawn:
                 cases[one.key] = _clean(material, material.places[one.key][0], one.view)

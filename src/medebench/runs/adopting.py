@@ -14,7 +14,7 @@ from medebench.files import sha256, write_bytes
 from medebench.parallel import in_parallel
 from medebench.progress import Progress, silent
 from medebench.runs.editing import cases_info
-from medebench.runs.failures import Failures
+from medebench.runs.failed_calls import Failures
 from medebench.runs.ledger import CaseRow, OutputRow
 from medebench.runs.provenance import now, versions
 from medebench.runs.run import Run, RunInfo, create_or_continue

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from medebench.cases import Case, CaseSet, load_cases, open_case
 from medebench.cases.caseset import CaseHash, hash_case
 from medebench.errors import ImageError
-from medebench.parallel import in_parallel
+from medebench.parallel import core_count_for, in_parallel
 from medebench.runs.ledger import STALE, STALE_CASE, CaseRow, OutputRow, ScoreRow
 from medebench.runs.ledger_file import CHANGED
 
@@ -26,6 +26,10 @@ _NAMES = {
     "keep": "keep mask",
     "description": "change description",
 }
+
+
+#: Cases that one thread hashes in one go.
+_TOGETHER = 64
 
 
 class CasesNow:
@@ -43,12 +47,15 @@ class CasesNow:
 
     def hashes(self, cases: CaseSet) -> dict[str, CaseHash]:
         new = [case for case in cases if case not in self._hashes]
-        self._hashes.update(in_parallel(_hashed, new, self._workers) if new else ())
+        workers = self._workers or core_count_for(new[0].previous if new else None)
+        groups = (new[i : i + _TOGETHER] for i in range(0, len(new), _TOGETHER))
+        for group, hashes in in_parallel(_hashed, groups, workers):
+            self._hashes.update(zip(group, hashes, strict=True))
         return {case.id: self._hashes[case] for case in cases}
 
 
-def _hashed(case: Case) -> tuple[Case, CaseHash]:
-    return case, hash_case(case)
+def _hashed(cases: list[Case]) -> tuple[list[Case], list[CaseHash]]:
+    return cases, [hash_case(case) for case in cases]
 
 
 @dataclass(frozen=True)

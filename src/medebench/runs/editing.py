@@ -16,7 +16,7 @@ from medebench.editors import Chosen, find_editor
 from medebench.errors import InputError, MedebenchError, NotReadyError
 from medebench.progress import Progress, silent
 from medebench.runs.demonstrations import Demonstrations
-from medebench.runs.failures import Failures
+from medebench.runs.failed_calls import Failures
 from medebench.runs.ledger import OutputRow
 from medebench.runs.making import Maker, Work
 from medebench.runs.provenance import now, versions

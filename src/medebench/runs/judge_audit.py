@@ -23,7 +23,7 @@ from medebench.judge import ModelJudge
 from medebench.judge.model import Judgement, Shown
 from medebench.metrics import Undefined
 from medebench.progress import Progress, silent
-from medebench.runs.failures import Failures
+from medebench.runs.failed_calls import Failures
 from medebench.runs.judging import JudgeLimits
 
 #: A judge passes a control if it is right in at least this share of its cases.

@@ -25,7 +25,7 @@ from medebench.judge import ModelJudge
 from medebench.judge.model import Judgement, Shown
 from medebench.metrics import Undefined
 from medebench.progress import Progress, silent
-from medebench.runs.failures import Failures
+from medebench.runs.failed_calls import Failures
 from medebench.runs.ledger import Ledger, ScoreRow
 from medebench.runs.run import Run
 from medebench.runs.work import Opened, Wanted, open_outputs, plan_work

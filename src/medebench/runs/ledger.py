@@ -209,12 +209,13 @@ class Ledger:
 
         `now` are the digests of the cases, where the ledger may be behind.
         """
-        digest = self.outputs_digest(now)
+        rows = self.sets()
+        digest = self.outputs_digest(now) if rows else ""
         return [
             row
             if row.outputs == digest
             else replace(row, value=None, reason=STALE_SET, interval=None, detail={})
-            for row in self.sets()
+            for row in rows
         ]
 
     def sets(self) -> list[SetRow]:

@@ -189,32 +189,29 @@ class Run:
     @cached_property
     def cases(self) -> CaseSet:
         """The cases the run is about, read again from where they were."""
-        return self._cases(CasesNow())
-
-    def _cases(self, now: CasesNow) -> CaseSet:
-        try:
-            found = now.load(self.info.cases.source)
-        except InputError as error:
-            raise InputError(f"{self.path}: its cases cannot be read: {error}") from None
-        with self.ledger() as ledger:
-            known = ledger.cases()
-        return found.select(ids=[case_id for case_id in known if case_id in found])
+        return self._cases(CasesNow(), self._case_rows())
 
     @cached_property
     def states(self) -> dict[str, CaseState]:
         """By case id, what has become of the case since; not of those that left their set."""
-        return self._states(CasesNow())
+        return states_of(self.cases, self._case_rows(), self.info.sees, CasesNow())
 
     def look_again(self, now: CasesNow | None = None) -> None:
         """Read the cases anew, or take them from `now`, where several runs are about the same."""
-        now = now or CasesNow()
-        self.__dict__["cases"] = self._cases(now)
-        self.__dict__["states"] = self._states(now)
+        now, rows = now or CasesNow(), self._case_rows()
+        self.__dict__["cases"] = self._cases(now, rows)
+        self.__dict__["states"] = states_of(self.cases, rows, self.info.sees, now)
 
-    def _states(self, now: CasesNow) -> dict[str, CaseState]:
+    def _cases(self, now: CasesNow, rows: dict[str, CaseRow]) -> CaseSet:
+        try:
+            found = now.load(self.info.cases.source)
+        except InputError as error:
+            raise InputError(f"{self.path}: its cases cannot be read: {error}") from None
+        return found.select(ids=[case_id for case_id in rows if case_id in found])
+
+    def _case_rows(self) -> dict[str, CaseRow]:
         with self.ledger() as ledger:
-            rows = ledger.cases()
-        return states_of(self.cases, rows, self.info.sees, now)
+            return ledger.cases()
 
     @property
     def digests(self) -> dict[str, str]:

@@ -23,7 +23,7 @@ from medebench.metrics import (
 from medebench.parallel import in_parallel
 from medebench.progress import Progress, silent
 from medebench.runs.batching import Batches, Pending, broke, impossible, told_of
-from medebench.runs.failures import Failures
+from medebench.runs.failed_calls import Failures
 from medebench.runs.judging import JudgeLimits, judge_outputs
 from medebench.runs.ledger import Ledger, OutputRow, ScoreRow
 from medebench.runs.run import Run, open_run
@@ -76,7 +76,7 @@ def score(
             _write(ledgers, measured, noted)
         progress(len(work), len(work))
         if sets:
-            score_sets(opened, ledgers, sets, workers, retry_failed, progress)
+            score_sets(opened, ledgers, sets, workers, retry_failed, progress, noted)
         if model is not None:
             given_limits = limits or JudgeLimits()
             judge_outputs(opened, ledgers, model, given_limits, retry_failed, progress, noted)

@@ -20,6 +20,7 @@ from medebench.metrics import SetMetric, SetScore
 from medebench.parallel import in_parallel
 from medebench.progress import Progress
 from medebench.runs.batching import broke, impossible
+from medebench.runs.failed_calls import Failures
 from medebench.runs.ledger import WHOLE, Ledger, OutputRow, SetRow
 from medebench.runs.run import Run
 from medebench.runs.work import Wanted, Work, open_outputs, plan_work
@@ -57,6 +58,7 @@ def score_sets(
     workers: int | None,
     retry_failed: bool,
     progress: Progress,
+    failures: Failures,
 ) -> None:
     """Compute what is missing or was computed from other outputs; features come from the store."""
     groups: dict[tuple[str, str], list[SetMetric]] = {}
@@ -81,6 +83,8 @@ def score_sets(
             for metric in together:
                 rows = _rows(runs[index], ledgers[index], metric, found, missing[index])
                 ledgers[index].write_sets(metric.name, rows)
+                failures.note_set({}, (row.reason for row in rows))
+            failures.note_set(found.left_out, ())
 
 
 def _look(run: Run, ledger: Ledger) -> int:

@@ -19,7 +19,7 @@ from medebench.progress import Progress
 from medebench.runs import Run, open_run
 from medebench.runs import edit as run_editor
 from medebench.runs import score as run_metrics
-from medebench.runs.failures import Failures
+from medebench.runs.failed_calls import Failures
 from medebench.runs.run import INFO
 from medebench.stress.answering import Said, answers_of
 from medebench.stress.casing import check_cases, write_cases

@@ -75,7 +75,7 @@ def build_set(
     cases: list[Case] = []
     problems: list[Problem] = []
     seen: set[str] = set()
-    real = _RealPaths()
+    real = _RealPaths(root)
     for number, record in enumerate(records, start=1):
         label = f"record {number}"
         try:
@@ -120,17 +120,16 @@ def _case_id(values: dict[str, Any]) -> str:
 class _RealPaths:
     """Where paths lead; each folder is followed once, and thousands of files lie in few."""
 
-    def __init__(self) -> None:
-        self._folders: dict[str, Path] = {}
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+        self._inside: dict[Path, bool] = {}
 
-    def folder(self, path: Path) -> Path:
-        key = str(path)
-        if key not in self._folders:
-            self._folders[key] = path.resolve()
-        return self._folders[key]
-
-    def file(self, path: Path) -> Path:
-        return path.resolve() if path.is_symlink() else self.folder(path.parent) / path.name
+    def is_inside(self, path: Path) -> bool:
+        """Whether a file, or what it links to, lies in the root."""
+        where = path if path.is_symlink() else path.parent
+        if where not in self._inside:
+            self._inside[where] = where.resolve().is_relative_to(self.root)
+        return self._inside[where]
 
 
 def _case(
@@ -203,7 +202,7 @@ def _path(
     try:
         path = Path(os.path.normpath(root / text.replace("\\", "/")))
         # Links count as what they point to: a set must not reach files outside its folder.
-        if not real.file(path).is_relative_to(real.folder(root)):
+        if not real.is_inside(path):
             raise _Bad("path-escape", role, f"{text!r} leaves the folder {root}")
         if not path.is_file():
             raise _Bad("missing-file", role, f"{path}: no such file")

@@ -7,7 +7,7 @@ undefined by definition: nobody was asked in vain for it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from medebench.runs.ledger import OutputRow, ScoreRow
 
@@ -25,6 +25,11 @@ class Failures(Counter[str]):
     def note_broken(self, rows: Iterable[OutputRow | ScoreRow]) -> None:
         """The same of those reasons that tell of a breakdown."""
         self.note(row for row in rows if (row.reason or "").startswith(BROKE))
+
+    def note_set(self, left_out: Mapping[str, int], reasons: Iterable[str | None]) -> None:
+        """Breakdowns of a score of a set: over single outputs, and over the whole."""
+        self.update({one: n for one, n in left_out.items() if one.startswith(BROKE)})
+        self.update(one for one in reasons if one and one.startswith(BROKE))
 
     def in_words(self, noun: str, of: str = "") -> str:
         """ "12 calls of a judge failed in this command, 9 of them: HTTP 500: out of memory"."""
