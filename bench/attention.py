@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from medebench.grounding.attention import record
-from medebench.grounding.tokens import find_token
+from medebench.grounding.attention_recorder import record
+from medebench.grounding.concept_tokens import find_token
 
 PROMPT, CONCEPT = "Remove the wisdom teeth.", "wisdom teeth"
 
@@ -27,7 +27,10 @@ def load(folder: Path) -> Any:
     import torch
     from diffusers import DiffusionPipeline
 
-    import medebench.editors.patch_autoencoder  # noqa: F401  (a part of the built-in model)
+    from medebench.phantoms import patch_autoencoder
+
+    # A part of the built-in model, whose index names it as it was called when that was made.
+    sys.modules["medebench.editors.patch_autoencoder"] = patch_autoencoder
 
     pipe = DiffusionPipeline.from_pretrained(
         folder, local_files_only=True, torch_dtype=torch.float32

@@ -20,10 +20,10 @@ import numpy as np
 from others import REFERENCES, let_others_in
 
 from medebench.cases import load_cases
-from medebench.cases.image import Picture, read_picture, resize
-from medebench.encoders.extract import Extractor
+from medebench.encoders.extractor import Extractor
 from medebench.encoders.inception import InceptionEncoder
-from medebench.encoders.inception_names import NAMES
+from medebench.encoders.inception_weights import NAMES
+from medebench.images.picture import Picture, read_picture, resize
 from medebench.parallel import in_parallel
 
 REPOSITORY = Path(__file__).parent.parent

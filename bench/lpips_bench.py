@@ -20,11 +20,11 @@ import numpy as np
 from others import REFERENCES, let_others_in
 
 from medebench.cases import load_cases, open_case
-from medebench.cases.image import Picture, read_picture
-from medebench.metrics.base import Measured, Subject
+from medebench.images.picture import Picture, read_picture
+from medebench.metrics.metric import Measured, Subject
 from medebench.metrics.perceptual import lpips_metric
 from medebench.metrics.perceptual.backbones import BACKBONES
-from medebench.metrics.perceptual.reading import read_weights
+from medebench.metrics.perceptual.lpips_weights import read_weights
 
 REPOSITORY = Path(__file__).parent.parent
 WEIGHTS = REPOSITORY / ".venv" / "weights"

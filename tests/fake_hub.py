@@ -31,6 +31,10 @@ class Answer:
     #: How much of the body is really sent, and how long nothing is sent before.
     cut: int | None = None
     hang: float = 0.0
+    #: More of the same body, until nobody listens or this much was sent.
+    endless: int = 0
+    #: Seconds after each byte.
+    drip: float = 0.0
 
 
 def refuse(status: int, **headers: str) -> Behaviour:
@@ -51,6 +55,29 @@ def replace(body: bytes) -> Behaviour:
 def hang(seconds: float = PATIENCE) -> Behaviour:
     def change(answer: Answer) -> None:
         answer.hang = seconds
+
+    return change
+
+
+def flood(size: int) -> Behaviour:
+    """Without a stated length, so that only counting can tell."""
+
+    def change(answer: Answer) -> None:
+        answer.body, answer.endless = b" " * 65536, size
+
+    return change
+
+
+def packed(body: bytes, encoding: str) -> Behaviour:
+    def change(answer: Answer) -> None:
+        answer.body, answer.headers["Content-Encoding"] = body, encoding
+
+    return change
+
+
+def drip(seconds: float) -> Behaviour:
+    def change(answer: Answer) -> None:
+        answer.drip = seconds
 
     return change
 
@@ -76,6 +103,8 @@ class FakeHub:
     requests: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     rules: list[list] = field(default_factory=list)
     closing: threading.Event = field(default_factory=threading.Event)
+    #: Bytes of bodies that left.
+    sent: int = 0
 
     def on(self, pattern: str, behaviour: Behaviour, times: int = 10**6) -> None:
         self.rules.append([re.compile(pattern), behaviour, times])
@@ -152,9 +181,14 @@ def _handler(hub: FakeHub) -> type[BaseHTTPRequestHandler]:
                 self.send_response(answer.status)
                 for name, value in answer.headers.items():
                     self.send_header(name, value)
-                self.send_header("Content-Length", str(len(answer.body)))
+                if not answer.endless:
+                    self.send_header("Content-Length", str(len(answer.body)))
                 self.end_headers()
-                self.wfile.write(answer.body[: answer.cut])
+                for piece in _pieces(answer):
+                    self.wfile.write(piece)
+                    hub.sent += len(piece)
+                    if answer.drip and hub.closing.wait(answer.drip):
+                        break
             except OSError:
                 pass  # the other side has given up waiting
             self.close_connection = True
@@ -163,6 +197,16 @@ def _handler(hub: FakeHub) -> type[BaseHTTPRequestHandler]:
             pass
 
     return Handler
+
+
+def _pieces(answer: Answer) -> Iterator[bytes]:
+    body = answer.body[: answer.cut]
+    if answer.drip:
+        yield from (body[i : i + 1] for i in range(len(body)))
+    else:
+        yield body
+    for _ in range(answer.endless // max(1, len(body))):
+        yield body
 
 
 _TAKEN: list[object] = []

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import medebench
@@ -12,18 +14,10 @@ import medebench
 PACKAGE = Path(medebench.__file__).parent
 #: A folder imports only from folders before it; single modules of the package come first of all.
 ORDER = [
-    "cases",
-    "clients",
-    "weights",
-    "encoders",
-    "metrics",
-    "judge",
-    "grounding",
-    "editors",
-    "runs",
-    "analysis",
+    *("images", "outputs", "cases", "tasks", "models", "workers", "weights", "encoders"),
+    *("metrics", "audit", "judge", "grounding", "systems", "engine", "runs", "analysis"),
+    *("page", "reporting", "study", "stresstest", "phantoms", "plan", "cli"),
 ]
-ORDER += ["report", "study", "build", "stress", "tuning", "plan", "cli"]
 
 
 def _imports(path: Path) -> set[str]:
@@ -53,6 +47,46 @@ def test_imports_go_one_way():
 def test_folders_are_those_of_the_design():
     folders = {p.name for p in PACKAGE.iterdir() if (p / "__init__.py").is_file()}
     assert folders <= set(ORDER)
+
+
+def test_no_two_modules_share_a_name():
+    names = Counter(path.name for path in PACKAGE.rglob("*.py") if path.name != "__init__.py")
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_no_folder_overwrites_a_public_function():
+    """A package is set as an attribute of its parent as soon as one of its modules is imported."""
+    folders = {p.name for p in PACKAGE.iterdir() if (p / "__init__.py").is_file()}
+    assert not folders & {*medebench.__all__, "report", "stress", "generate", "export"}
+
+
+#: Rooms that phantoms/ registers in, by the entry points that any package may use.
+EARLIER = ("cases", "weights", "encoders", "systems", "stresstest")
+PHANTOMS = re.compile(r"phantom|builtin:\w|\bchest[-_]|Chest(Model|Editor|Encoder)", re.IGNORECASE)
+
+
+class _Code(ast.NodeTransformer):
+    """A module without docstrings and examples of calls; comments are not in the tree."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
+        return None if isinstance(node.value, ast.Constant) else node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.Assign | None:
+        return None if ast.unparse(node.targets[0]) == "EXAMPLE" else node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AnnAssign | None:
+        return None if ast.unparse(node.target) == "example" else node
+
+
+def _phantoms_in(path: Path) -> list[str]:
+    code = ast.unparse(_Code().visit(ast.parse(path.read_text("utf-8"))))
+    return [f"{path}: {line}" for line in code.splitlines() if PHANTOMS.search(line)]
+
+
+def test_phantoms_are_strangers_to_the_rooms_they_register_in():
+    assert _phantoms_in(PACKAGE / "phantoms" / "phantom_editors.py")
+    paths = [path for room in EARLIER for path in (PACKAGE / room).rglob("*.py")]
+    assert [line for path in paths for line in _phantoms_in(path)] == []
 
 
 def test_the_command_line_starts_without_heavy_imports():

@@ -9,9 +9,12 @@ import pytest
 import typer
 
 from medebench.cli import app
-from medebench.editors import find_editor
+from medebench.judge.rubric_files import load_rubric
+from medebench.models import find_client
+from medebench.models.api_keys import keys_optional
 from medebench.plan import load_plan
-from medebench.stress.plan import read_stress
+from medebench.stresstest.stress_plan import read_stress
+from medebench.systems import find_system
 from tests.conftest import REPOSITORY
 
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
@@ -52,12 +55,16 @@ def test_the_plans_in_the_docs_are_valid(tmp_path):
     for page in PAGES:
         for plan in re.findall(r"```yaml\n(.*?)```", page.read_text("utf-8"), re.DOTALL):
             (tmp_path / "plan.yaml").write_text(plan, "utf-8")
-            if "predictor:" in plan:
-                stress += bool(find_editor(read_stress(tmp_path / "plan.yaml").editor))
+            if "criteria:" in plan:
+                rubric = load_rubric(tmp_path / "plan.yaml")
+                assert set(rubric.vocabulary.labels) == set(rubric.scores)
                 continue
-            for entry in load_plan(str(tmp_path / "plan.yaml")).model.editors:
-                if ".py:" not in entry.editor:
-                    find_editor(entry.editor, entry.settings)
+            if "predictor:" in plan:
+                stress += bool(find_system(read_stress(tmp_path / "plan.yaml").editor))
+                continue
+            for entry in load_plan(str(tmp_path / "plan.yaml")).model.entries:
+                if ".py:" not in entry.system:
+                    find_system(entry.system, entry.settings)
             found += "cases:" in plan
     assert (found, stress) == (4, 3)
 
@@ -74,8 +81,8 @@ def test_python_in_the_docs_is_python():
 
 
 def test_every_learned_metric_and_what_it_is_worth_is_documented():
+    from medebench.analysis.published_tables import published_worth
     from medebench.metrics import LEARNED
-    from medebench.report.published import published_worth
 
     text = (REPOSITORY / "docs" / "metrics.md").read_text("utf-8")
     for name in LEARNED:
@@ -88,10 +95,21 @@ def test_every_learned_metric_and_what_it_is_worth_is_documented():
 
 
 def test_all_built_in_names_are_documented():
-    from medebench.editors import EDITORS
     from medebench.judge import JUDGES
     from medebench.metrics import METRICS
+    from medebench.systems import SYSTEMS
 
     text = "\n".join(page.read_text("utf-8") for page in PAGES)
-    for name in (*EDITORS.builtin, *METRICS.builtin, *JUDGES.builtin):
+    for name in (*SYSTEMS.own_names(), *METRICS.builtin, *JUDGES.builtin):
         assert f"`{name}" in text or f"--editor {name}" in text or f" {name}" in text, name
+
+
+def test_the_provider_in_the_docs_is_one(tmp_path):
+    pages = "".join(page.read_text("utf-8") for page in PAGES)
+    (code,) = [
+        one for one in re.findall(r"```python\n(.*?)```", pages, re.S) if "(Provider)" in one
+    ]
+    (tmp_path / "mine.py").write_text(code, "utf-8")
+    with keys_optional():
+        client = find_client(f"{tmp_path / 'mine.py'}:Postcard:tiny")
+    assert client.name == "postcard:tiny" and client.price.cost(10**6, 10**6) == 1.0

@@ -17,7 +17,11 @@ MODULES = sorted(
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_examples_in_docstrings_run(name: str) -> None:
-    found = doctest.testmod(importlib.import_module(name))
+def test_examples_in_docstrings_run(name: str, tmp_path: Path) -> None:
+    """Examples may use `mb`, the package, and `tmp`, an empty folder."""
+    given = {"mb": medebench, "tmp": tmp_path}
+    found = doctest.testmod(
+        importlib.import_module(name), extraglobs=given, optionflags=doctest.ELLIPSIS
+    )
     assert found.attempted > 0
     assert found.failed == 0

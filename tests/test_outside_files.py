@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 import medebench as mb
+from medebench import files
 from medebench.cli import app
 from medebench.files import open_file, read_bytes
-from medebench.stress.looking import size_of
-from medebench.study.server.pictures import read_picture
+from medebench.stresstest.image_usability import size_of
+from medebench.study.server.image_routes import read_picture
 from tests.conftest import write_set
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes")
@@ -95,6 +97,22 @@ def test_links_to_files_are_files(tmp_path):
         read_bytes(tmp_path / "y", 2)
     with pytest.raises(OSError), open_file(tmp_path / "y", links=False):
         pass
+
+
+def test_a_file_of_the_kernel_that_waits_for_news(tmp_path, monkeypatch):
+    """Such as /proc/kmsg: an ordinary file by its looks, without a byte to read as yet."""
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+
+    @contextmanager
+    def opened(path, most):
+        with os.fdopen(reading, "rb") as file:
+            yield file
+
+    monkeypatch.setattr(files, "open_file", opened)
+    with pytest.raises(OSError, match="nothing to read without waiting"):
+        read_bytes(tmp_path / "kmsg")
+    os.close(writing)
 
 
 @pytest.mark.parametrize("name", ["previous", "changed", "previous_mask"])

@@ -1,15 +1,22 @@
-"""No test may depend on how fast the machine is: what gives it away, found in the tests' source."""
+"""No test may depend on how fast the machine is, or be skipped without a word.
+
+What gives haste away is found in the tests' source.
+"""
 
 from __future__ import annotations
 
 import ast
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import REPOSITORY
+from tests.patience import PATIENCE
 
 CLOCKS = {"monotonic", "perf_counter", "time", "process_time", "thread_time"}
 #: Ends of waiting for processes and threads: hang protection, and never tight.
@@ -133,3 +140,22 @@ def test_patience_is_not():
         "@settings(deadline=None, suppress_health_check=list(HealthCheck))\ndef g(): pass\n"
     )
     assert haste(source) == []
+
+
+def test_the_summary_names_what_was_skipped_and_how_to_get_it(tmp_path):
+    """Real tests where no browser is installed, and one that asks for a package."""
+    other = tmp_path / "test_other.py"
+    other.write_text("def test():\n    __import__('pytest').importorskip('no_such.thing')\n")
+    words = ["-n", "0", "-p", "no:cacheprovider", "tests/reporting/test_browser.py", str(other)]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *words],
+        cwd=REPOSITORY,
+        env=os.environ | {"PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    browser = r"\d+ tests skipped: chromium and chromedriver are not installed \(apt-get install "
+    assert re.search(browser, done.stdout), done.stdout
+    assert "1 test skipped: no_such is not installed (make test installs it)" in done.stdout

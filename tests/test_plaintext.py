@@ -16,13 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import medebench as mb
-from medebench.cli import common
-from medebench.clients.secret import Scrubber, Secret
+from medebench.cli import console
 from medebench.errors import InputError, one_line
+from medebench.models.secret import Scrubber, Secret
 from medebench.plaintext import clean, escaped
 from tests.cli.test_cli import call
-from tests.clients.server import FakeServer
 from tests.conftest import REPOSITORY
+from tests.models.server import FakeServer
+from tests.patience import PATIENCE
 
 #: Colour, the screen cleared, the window renamed, a link, the clipboard written, 8-bit forms, a
 #: reset, a line written over, the direction turned, a bell.
@@ -91,7 +92,7 @@ for line in sys.stdin:
 def worker(tmp_path) -> str:
     path = tmp_path / "worker.py"
     path.write_text(WORKER.replace("NASTY", ascii(NASTY)).replace("MARKUP", ascii(MARKUP)))
-    return f"command:timeout=20,{shlex.join([sys.executable, str(path)])}"
+    return f"command:timeout={PATIENCE:g},{shlex.join([sys.executable, str(path)])}"
 
 
 def test_a_worker_cannot_reach_the_terminal(small_set, tmp_path, worker):
@@ -142,7 +143,7 @@ def test_a_model_cannot_reach_the_terminal(small_set, tmp_path, behaviour, monke
     with FakeServer(answer=lambda _: json.dumps(opinion)) as server:
         if behaviour == "400":
             server.plan = lambda _: "400"
-            monkeypatch.setattr("tests.clients.server._error", lambda *_: {"error": NASTY + MARKUP})
+            monkeypatch.setattr("tests.models.server._error", lambda *_: {"error": NASTY + MARKUP})
         words = ["--judge", "openai:test", "--base-url", server.base_url("openai")]
         done = call("score", tmp_path / "run", "--metrics", "cp", *words)
     assert is_harmless(done.output) and done.exit_code == (behaviour == "400")
@@ -158,18 +159,18 @@ def test_markup_in_a_title_or_a_cell_is_text(capsys, monkeypatch):
 
     table = Table("name", title=MARKUP)
     table.add_row(MARKUP + NASTY)
-    common.print_table(table)
+    console.print_table(table)
     shown = capsys.readouterr().out
     assert shown.count(MARKUP) == 2 and is_harmless(shown)
-    monkeypatch.setattr(common, "is_terminal", lambda: True)
-    with common.progress_bar(f"editing with {MARKUP}{NASTY}") as progress:
+    monkeypatch.setattr(console, "is_terminal", lambda: True)
+    with console.progress_bar(f"editing with {MARKUP}{NASTY}") as progress:
         progress(0, 2)
         progress(1, 2)
 
 
 def test_warnings_and_logs_are_readable():
     script = (
-        "import logging, warnings; from medebench.cli.common import log_readably; log_readably(); "
+        "import logging, warnings; from medebench.cli.console import log_readably; log_readably(); "
         f"logging.getLogger('x').warning('said %s', {NASTY!a}); warnings.warn({NASTY!a})"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
@@ -181,7 +182,7 @@ def test_commands_print_through_one_place():
     """Else the next command forgets."""
     own = {"echo", "secho", "print"}
     for path in sorted((REPOSITORY / "src" / "medebench" / "cli").glob("*.py")):
-        if path.name == Path(common.__file__).name:
+        if path.name == Path(console.__file__).name:
             continue
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call):

@@ -12,11 +12,11 @@ import polars as pl
 
 import medebench as mb
 from medebench.analysis import summarise
-from medebench.analysis.clean import COLUMNS
 from medebench.analysis.interval import UNIT
+from medebench.analysis.published_tables import published_attention
+from medebench.analysis.score_frame import COLUMNS
 from medebench.cases import Case
-from medebench.grounding.floors import FLOORS, Floors, case_floors
-from medebench.report.published import published_attention
+from medebench.grounding.attention_floors import FLOORS, Floors, case_floors
 
 
 def main() -> None:
@@ -38,8 +38,8 @@ def main() -> None:
     print(f"{'':24}{'cases':>6}" + "".join(f"{one:>26}" for one in FLOORS.values()), end="")
     print(f"{published.name:>20}")
     least = {}
-    for organ in sorted(set(rows["organ"])):
-        part = rows.filter(pl.col("organ") == organ)
+    for organ in sorted(set(rows["group"])):
+        part = rows.filter(pl.col("group") == organ)
         table = cells(part)
         print(f"{organ or 'no organ named':24}{part['case'].n_unique():>6}", end="")
         beside = published.iou.get(organ)
@@ -61,7 +61,7 @@ def frame(cases: dict[str, Case], found: dict[str, Floors]) -> pl.DataFrame:
     for key, floors in found.items():
         source, case = mb.open_case(cases[key]).source, cases[key]
         for name, floor in floors.items():
-            about = [name, name, True, case.organ, case.task, key, 0, source]
+            about = [name, name, True, case.organ, key, 0, source]
             rows.append([*about, "attention_iou", floor.iou, None])
     types = {"value": pl.Float64, "reason": pl.String}
     return pl.DataFrame(rows, schema=list(COLUMNS), schema_overrides=types, orient="row")

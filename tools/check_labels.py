@@ -19,8 +19,8 @@ from tempfile import TemporaryDirectory
 import medebench as mb
 from medebench.analysis.kappa import cohen_kappa
 from medebench.grounding import FAILURE_TYPES
-from medebench.runs.diagnosing import FINDING
 from medebench.runs.ledger import ScoreRow
+from medebench.runs.stages.run_diagnosis import FINDING
 
 LABELS = Path(__file__).parent.parent / "tests" / "grounding" / "data" / "labels.csv"
 #: In place of a type, where the evidence does not suffice for one.

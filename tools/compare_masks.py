@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medebench.cases import load_cases
-from medebench.cases.image import read_picture
-from medebench.cases.phantoms.chest.shifts import chest_edit
-from medebench.cli.common import progress_bar
+from medebench.cli.console import progress_bar
+from medebench.images.picture import read_picture
+from medebench.phantoms.chest.shifts import chest_edit
 from medebench.runs import Run, edit
 
 Floats = NDArray[np.float64]

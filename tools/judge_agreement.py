@@ -14,8 +14,8 @@ import numpy as np
 from scipy import stats
 
 import medebench as mb
-from medebench.cases.image import read_picture
-from medebench.judge import find_judge
+from medebench.images.picture import read_picture
+from medebench.judge import assess_now, find_judge
 from medebench.metrics import Undefined, find_metrics
 
 #: Ours, and the published judge's score it is held against.
@@ -40,7 +40,8 @@ def agreement(excerpt: Path) -> dict[tuple[str, str], list[float]]:
         for model in published:
             path = excerpt / "generated_images" / model / f"{case_id}_0.png"
             output = case.fit(read_picture(path))
-            values = {name: one.value for name, one in judge.judge(case, output).items()}
+            verdicts = assess_now(judge, case, output).verdicts
+            values = {name: one.value for name, one in verdicts.items()}
             for metric in metrics:
                 try:
                     values[metric.name] = metric(case, output)

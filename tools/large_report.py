@@ -20,7 +20,7 @@ import numpy as np
 from selenium import webdriver
 
 import medebench as mb
-from medebench.report import build_report
+from medebench.reporting import build_report
 
 EDITORS = ["identity", "reference", "inpaint", "inpaint:method=navier-stokes", "blur:sigma=1"]
 EDITORS += ["blur:sigma=3", "noise:sigma=0.05", "noise:sigma=0.15"]

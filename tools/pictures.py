@@ -12,17 +12,16 @@ import sys
 import tempfile
 from pathlib import Path
 
-import numpy as np
 from PIL import Image
 from selenium import webdriver
 from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 
-from medebench.cases.phantoms import contact_sheet
+from medebench.phantoms.drawings import render, sample
 from medebench.runs import open_run
-from medebench.study.making import new_study
+from medebench.study.server.answer_store import open_store
 from medebench.study.server.serve import serving
-from medebench.study.server.store import open_store
+from medebench.study.study_setup import new_study
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 WIDTH = 1280
@@ -90,13 +89,26 @@ def photograph_panel(runs: Path) -> Image.Image:
     return Image.open(io.BytesIO(shot)).convert("RGB")
 
 
+def contact_sheet(count: int, cell: int, columns: int, gutter: int = 6) -> Image.Image:
+    """Phantoms before and after their edits, `columns` pairs a row, on white."""
+    high, wide = cell + gutter, 2 * cell + 2 + gutter
+    size = (columns * wide + gutter, -(-count // columns) * high + gutter)
+    sheet = Image.new("RGB", size, "white")
+    for index in range(count):
+        case = render(sample(index))
+        row, column = divmod(index, columns)
+        for k, pixels in enumerate((case.previous, case.reference)):
+            small = Image.fromarray(pixels).resize((cell, cell), Image.Resampling.LANCZOS)
+            sheet.paste(small, (gutter + column * wide + k * (cell + 2), gutter + row * high))
+    return sheet
+
+
 def main() -> None:
     IMAGES.mkdir(parents=True, exist_ok=True)
     demo = Path(sys.argv[1])
     photograph(demo / "report").quantize(256).save(IMAGES / "report.png", optimize=True)
     photograph_panel(demo / "runs").quantize(256).save(IMAGES / "panel.png", optimize=True)
-    sheet = Image.fromarray(np.asarray(contact_sheet(18, seed=0, cell=200, columns=3)))
-    sheet.save(IMAGES / "phantoms.jpg", quality=85)
+    contact_sheet(18, cell=200, columns=3).save(IMAGES / "phantoms.jpg", quality=85)
 
 
 if __name__ == "__main__":

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 
 import medebench as mb
 from medebench.cases import OpenCase
-from medebench.cases.image import Picture
-from medebench.cases.phantoms import write_phantoms
 from medebench.grounding import FAILURE_TYPES, GROUNDING_METRICS, Evidence, diagnose
-from medebench.judge import find_judge
+from medebench.images.picture import Picture
+from medebench.judge import assess_now, find_judge
 from medebench.metrics import Undefined
 from medebench.metrics.intended import EDIT_COMPLETION, EDIT_RESIDUAL
+from medebench.phantoms.drawings import write_phantoms
 
 MEASURES = (*GROUNDING_METRICS, EDIT_COMPLETION, EDIT_RESIDUAL)
 UNDECIDED = "undecided"
@@ -111,6 +111,14 @@ class Scene:
     def brighter(self, picture: Picture) -> Picture:
         return self._whole(picture * 1.08 + 0.03 * self.top)
 
+    def moved(self, picture: Picture) -> Picture:
+        """By one pixel down and right, as resampling does it."""
+        return np.roll(picture, (1, 1), (0, 1))
+
+    def swapped(self) -> Picture:
+        """In the ROI; where it is grey, nothing is swapped, and it is still the right edit."""
+        return self.paste(self.reference[..., ::-1])
+
     def repainted(self) -> Picture:
         size = self.previous.shape[1::-1]
         return np.asarray(cv2.resize(self.other.reference, size, interpolation=cv2.INTER_AREA))
@@ -127,6 +135,7 @@ PLANTS: dict[str, tuple[Plant, tuple[str, ...]]] = {
     "pasted, feathered": (lambda s: s.feathered(), ("success",)),
     "pasted, white rim": (lambda s: s.rimmed(s.paste(s.reference)), ("success",)),
     "pasted, brighter": (lambda s: s.brighter(s.paste(s.reference)), ("success", UNDECIDED)),
+    "pasted, moved": (lambda s: s.moved(s.paste(s.reference)), ("success",)),
     "half strength": (lambda s: s.half(), ("weak", "success", UNDECIDED)),
     "scattered by 8": (lambda s: s.scattered(), ("damaged", "weak", UNDECIDED)),
     "flat blot": (lambda s: s.blot(), ("damaged", "weak", UNDECIDED)),
@@ -134,6 +143,7 @@ PLANTS: dict[str, tuple[Plant, tuple[str, ...]]] = {
     "noise in the ROI": (lambda s: s.noisy(), ("damaged", "weak", UNDECIDED)),
     "blurred ROI": (lambda s: s.blurred(), ("damaged", "weak", UNDECIDED)),
     "another case's ROI": (lambda s: s.foreign(), ("weak", "damaged", UNDECIDED)),
+    "red and blue swapped": (lambda s: s.swapped(), ("weak", "damaged", UNDECIDED)),
     "another picture": (lambda s: s.repainted(), ("repainted",)),
     "whole reference": (lambda s: s.reference.copy(), ("success",)),
 }
@@ -154,7 +164,7 @@ def scores(case: OpenCase, output: Picture) -> dict[str, float | None]:
             found[metric.name] = metric(case, output)
         except Undefined:
             found[metric.name] = None
-    verdicts = find_judge("offline").judge(case, output)
+    verdicts = assess_now(find_judge("offline"), case, output).verdicts
     return found | {name: verdict.value for name, verdict in verdicts.items()}
 
 

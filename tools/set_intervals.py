@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medebench.metrics.realism.fid import fid_with_error
-from medebench.metrics.realism.groups import interval, pair
 from medebench.metrics.realism.kid import kid
+from medebench.metrics.realism.paired_sets import interval, pair
 
 Rows = NDArray[np.float64]
 

@@ -37,6 +37,7 @@ Rng = np.random.Generator
 SOURCES = (4, 5, 6, 8, 10, 20, 50)
 #: Cases of one source image are alike: so much of their variance is common to them.
 ALIKE = 0.5
+VERY_ALIKE = 0.9
 SSIM = Bounds(-1.0, 1.0)
 ABOVE_ZERO = Bounds(low=0.0)
 
@@ -84,6 +85,7 @@ SHAPES = (
     Shape("80 % zeros", _mostly(0.8, _all(0), _any)),
     Shape("judge's tenths", _tenths(2.2, 1.5)),
     Shape("judge's tenths, low", _tenths(0.8, 2.5)),
+    Shape("near 0 (IoU-like)", _beta(0.7, 3)),
     Shape("two heaps", _mostly(0.5, _beta(2, 6), _beta(6, 2))),
 )
 #: Nearly all scores have one value: intervals may hold too often.
@@ -107,6 +109,7 @@ SIZES = {
     "1 1 2 2 3 4": (1, 1, 2, 2, 3, 4),
     "nine of 1, one of 6": (1,) * 9 + (6,),
     "1 1 1 1 2 2 3 6 9 12": (1, 1, 1, 1, 2, 2, 3, 6, 9, 12),
+    "1 to 10": tuple(range(1, 11)),
 }
 #: Source images by organ.
 ORGANS = {
@@ -128,6 +131,8 @@ PAIRS = (
     ("80 % zeros", "80 % zeros", 0.5),
     ("80 % zeros", "symmetric", 0.3),
     ("80 % failures, else 1", "symmetric", 0.0),
+    ("near 0 (IoU-like)", "two heaps", 0.95),
+    ("judge's tenths, low", "judge's tenths", 0.9),
     ("LPIPS-like", "LPIPS-like", 0.7),
 )
 
@@ -172,12 +177,14 @@ def _at(table: Floats, normal: Floats) -> Floats:
     return table[np.minimum((ndtr(normal) * len(table)).astype(np.intp), len(table) - 1)]
 
 
-def over_cases(shape: Shape, codes: Sequence[int], sets: int, seed: int = 0) -> Held:
-    """The mean over cases, of the source images `codes`."""
+def over_cases(
+    shape: Shape, codes: Sequence[int], sets: int, seed: int = 0, share: float = ALIKE
+) -> Held:
+    """The mean over cases, of the source images `codes`; cases of one share so much."""
     rng, table, found = np.random.default_rng(seed), shape.quantiles(), Held()
     places, truth = np.array(codes), float(table.mean())
     for _ in range(sets):
-        one = mean(alike(rng, table, places), places, shape.bounds)
+        one = mean(alike(rng, table, places, share), places, shape.bounds)
         found.add(one.interval() if one else None, truth)
     return found
 
@@ -315,14 +322,16 @@ def tables(sets: int) -> Iterator[tuple[str, list[str], Iterable[list[object]]]]
         )
         yield title, ["scores", *numbers], rows
     repeated = {name: np.repeat(np.arange(len(size)), size) for name, size in SIZES.items()}
-    yield (
-        "Mean over cases, several cases to a source image",
-        ["scores", *SIZES],
-        (
-            [shape.name, *(over_cases(shape, codes.tolist(), sets) for codes in repeated.values())]
+    for common in (ALIKE, VERY_ALIKE):
+        rows = (
+            [
+                shape.name,
+                *(over_cases(shape, one.tolist(), sets, share=common) for one in repeated.values()),
+            ]
             for shape in SHAPES
-        ),
-    )
+        )
+        title = f"Mean over cases, several cases to a source image, {common:.0%} in common"
+        yield title, ["scores", *SIZES], rows
     mixed = [("mixed shapes", SHAPES), *((shape.name, (shape,)) for shape in SHAPES)]
     yield (
         "Mean over organs, by source images per organ",

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from medebench.analysis import Difference, Interval, share
-from medebench.stress.auroc import ranked
-from medebench.stress.comparing import Answers, compare
-from medebench.stress.outcome import EditOutcome
-from medebench.stress.sample import Intended, Sample, StressSet
-from medebench.stress.verdict import ruling
+from medebench.stresstest.auroc import ranked
+from medebench.stresstest.predictor_comparison import Answers, compare
+from medebench.stresstest.sample import IntendedEdit, Sample, StressSet
+from medebench.stresstest.stress_outcome import EditOutcome
+from medebench.stresstest.stress_verdict import ruling
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -123,7 +123,7 @@ def _word(rng: Rng, before: float, after: float, edits: int) -> str:
     picture = Path("none.png")
     ill = [Sample(f"ill {n}", picture, label="ill") for n in range(edits)]
     well = [Sample(f"well {n}", picture, label="well") for n in range(edits)]
-    intended = tuple(Intended(one, "well", label="well") for one in ill)
+    intended = tuple(IntendedEdit(one, "well", label="well") for one in ill)
     stress = StressSet("classification", (*ill, *well), intended, "ill")
     made = [EditOutcome(one, 1.0, True, "", "") for one in intended]
     right = rng.random(2 * edits) < before

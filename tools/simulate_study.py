@@ -22,10 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medebench.analysis.agreement import agreement
+from medebench.analysis.estimate import Estimate
 from medebench.analysis.ordering import order_models
-from medebench.analysis.ranked import Estimate, Ranked, midranks
+from medebench.analysis.ranked import Ranked, midranks
 from medebench.analysis.worth import metric_worths
-from medebench.study.results.verdict import grade
+from medebench.study.results.thresholds_in_words import grade
 
 Rows = NDArray[np.float64]
 

@@ -18,15 +18,20 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-import medebench.editors
-from medebench.cases.phantoms.chest import render
-from medebench.cases.phantoms.chest.sampling import confounded
-from medebench.cases.phantoms.chest.shifts import ADDED, CONFOUNDED, Shift, member
-from medebench.editors.patch_autoencoder import PatchAutoencoder
-from medebench.stress.measures import dice
-from medebench.stress.recipes import networks
-from medebench.stress.recipes.pupils import HOW, PUPILS, Lesson, teach_apart
-from medebench.stress.recipes.training import VALIDATION
+import medebench.systems
+from medebench.phantoms.chest import render
+from medebench.phantoms.chest.patients import confounded
+from medebench.phantoms.chest.shifts import ADDED, CONFOUNDED, ShiftName, member
+from medebench.phantoms.patch_autoencoder import PatchAutoencoder
+from medebench.phantoms.recipes import predictor_networks
+from medebench.phantoms.recipes.recipe_predictors import (
+    PREDICTORS,
+    SETTINGS,
+    TrainJob,
+    train_in_processes,
+)
+from medebench.phantoms.recipes.train_settings import VALIDATION
+from medebench.stresstest.predictor_measures import dice
 
 Pictures = list[NDArray[np.uint8]]
 
@@ -36,7 +41,7 @@ def main() -> None:
     given.add_argument("--seeds", type=int, nargs="+", default=[0, 1], help="of the recipes")
     given.add_argument("--patients", type=int, default=120, help="in a validation set")
     options = given.parse_args()
-    shifts: tuple[Shift, ...] = ("acquisition", "manifestation")
+    shifts: tuple[ShiftName, ...] = ("acquisition", "manifestation")
     for seed in options.seeds:
         print(f"seed {seed}: accuracy in percent (through the autoencoder)")
         print(f"{'':28}{'biased set':>18}{'by chance':>18}{'counterfactual':>18}")
@@ -48,19 +53,19 @@ def main() -> None:
         _print_dice(seed, options.patients // 2)
 
 
-def _taught(shift: Shift, seed: int) -> dict[str, Any]:
-    made, *names = PUPILS[shift]
+def _taught(shift: ShiftName, seed: int) -> dict[str, Any]:
+    made, *names = PREDICTORS[shift]
     with TemporaryDirectory() as folder:
-        lessons = [Lesson(shift, name, seed, HOW[shift]) for name in names]
+        jobs = [TrainJob(shift, name, seed, SETTINGS[shift]) for name in names]
         files = [Path(folder) / f"{name}.safetensors" for name in names]
-        teach_apart(list(zip(lessons, files, strict=True)), lambda: None)
+        train_in_processes(list(zip(jobs, files, strict=True)), lambda: None)
         return {
-            name: getattr(networks, made)(str(file))
+            name: getattr(predictor_networks, made)(str(file))
             for name, file in zip(names, files, strict=True)
         }
 
 
-def _classification(shift: Shift, seed: int, count: int) -> list[tuple[Pictures, list[bool]]]:
+def _classification(shift: ShiftName, seed: int, count: int) -> list[tuple[Pictures, list[bool]]]:
     ill, with_it, _ = CONFOUNDED[shift]
     members = [member(shift, seed, index) for index in range(count)]
     chance = [confounded(seed, index, ill, with_it, 0.0) for index in range(count)]
@@ -100,7 +105,7 @@ def _print_dice(seed: int, count: int) -> None:
 
 def _through(pictures: Pictures) -> Pictures:
     """As the chest model's autoencoder gives them back."""
-    folder = Path(medebench.editors.__file__).parent / "chest_model" / "vae"
+    folder = Path(medebench.systems.__file__).parent / "chest_model" / "vae"
     network = PatchAutoencoder.from_pretrained(folder, torch_dtype=torch.float32)
     given = torch.from_numpy(np.stack(pictures))[:, None].repeat(1, 3, 1, 1).float() / 127.5 - 1
     with torch.inference_mode():

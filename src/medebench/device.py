@@ -26,14 +26,22 @@ def missing_releases(oldest: Mapping[str, tuple[int, ...]], extra: str) -> str |
     lacking = [
         f"{name} {'.'.join(map(str, least))} or later"
         for name, least in oldest.items()
-        if find_spec(name) is None or _release(name) < least
+        if find_spec(name) is None or release_of(name) < least
     ]
     if lacking:
         return f"needs {', '.join(lacking)}; install with: pip install 'medebench[{extra}]'"
     return None
 
 
-def _release(name: str) -> tuple[int, ...]:
+def is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        # The package above it is not there.
+        return False
+
+
+def release_of(name: str) -> tuple[int, ...]:
     try:
         found = metadata.version(name)
     except metadata.PackageNotFoundError:

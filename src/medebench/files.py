@@ -29,6 +29,9 @@ def read_bytes(path: Path, most: int = LARGEST) -> bytes:
         # By its size, for memory is set aside for all that is asked for; files of the kernel have
         # none, and others may grow meanwhile.
         data = file.read(os.fstat(file.fileno()).st_size + 1)
+        # Some of the kernel's, like /proc/kmsg, wait for news as a pipe does.
+        if data is None:
+            raise OSError(errno.EINVAL, "nothing to read without waiting, not an ordinary file")
         while len(data) <= most and (more := file.read(_PIECE)):
             data += more
     if len(data) > most:
@@ -204,7 +207,7 @@ def alone(staging: Path, target: Path) -> Iterator[None]:
                 with suppress(OSError):
                     Path(lock.lock_file).unlink()
     except Timeout:
-        raise BusyError(f"{target}: another medebench is fetching it; wait for it") from None
+        raise BusyError(f"{target}: another medebench is writing it; wait for it") from None
 
 
 def sha256(data: bytes) -> str:

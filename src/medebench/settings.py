@@ -19,6 +19,8 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     #: Settings of how the work is done, which do not change what comes out: a run goes on with
     #: others.
+    runtime_only: ClassVar[frozenset[str]] = frozenset()
+    #: What that was called before; what a user's settings name here counts as well.
     how: ClassVar[frozenset[str]] = frozenset()
 
 

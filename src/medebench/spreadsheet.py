@@ -23,7 +23,8 @@ def original(text: str) -> str:
 
 
 def plain_texts(table: pl.DataFrame) -> pl.DataFrame:
-    """`plain` in every column of texts; numbers stay as they are, also negative ones."""
+    """`plain` in names and texts of columns; numbers stay as they are, also negative ones."""
     import polars as pl
 
-    return table.with_columns(pl.col(pl.String).str.replace(_FORMULA, "'${1}"))
+    texts = table.with_columns(pl.col(pl.String).str.replace(_FORMULA, "'${1}"))
+    return texts.rename({name: plain(name) for name in table.columns})

@@ -17,7 +17,7 @@ SCHEMA = {
     "run": pl.String,
     "editor": pl.String,
     "control": pl.Boolean,
-    "organ": pl.String,
+    "group": pl.String,
     "task": pl.String,
     "case": pl.String,
     "k": pl.Int64,
@@ -33,7 +33,7 @@ def frame() -> Frame:
     """Rows that name only what matters; a case is its own source unless said otherwise."""
 
     def build(rows: Iterable[dict[str, Any]]) -> pl.DataFrame:
-        usual = {"run": "r", "control": False, "organ": "lung", "task": "t", "k": 0, "metric": "cp"}
+        usual = {"run": "r", "control": False, "group": "lung", "task": "t", "k": 0, "metric": "cp"}
         full = []
         for row in rows:
             row = usual | {"value": None, "reason": None} | row

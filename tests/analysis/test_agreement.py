@@ -15,8 +15,9 @@ from scipy.stats import ConstantInputWarning, kendalltau, spearmanr, t
 
 from medebench.analysis import mean
 from medebench.analysis.agreement import Agreement, agreement, self_agreement
+from medebench.analysis.estimate import Estimate
 from medebench.analysis.jackknife import agreement_interval
-from medebench.analysis.ranked import Estimate, Ranked, midranks
+from medebench.analysis.ranked import Ranked, midranks
 from tests.references import run_reference
 
 NUMBERS = ("spearman", "kendall", "alpha", "same_order")

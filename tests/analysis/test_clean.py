@@ -5,8 +5,7 @@ import math
 import pytest
 
 from medebench.analysis import clean_scores
-
-from .conftest import Frame
+from tests.analysis.conftest import Frame
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
@@ -44,8 +43,8 @@ def test_two_rows_for_one_output_are_refused(frame: Frame) -> None:
         clean_scores(frame([{"case": "7", "value": 0.1}, {"case": "7", "value": 0.2}]))
 
 
-@pytest.mark.parametrize("fact", ["source", "organ"])
+@pytest.mark.parametrize("fact", ["source", "group"])
 def test_a_case_with_two_sources_or_organs_is_refused(frame: Frame, fact: str) -> None:
     rows = [{"case": "7", "k": k, "value": 0.1, fact: str(k)} for k in range(2)]
-    with pytest.raises(ValueError, match="more than one source or organ"):
+    with pytest.raises(ValueError, match="more than one source or group"):
         clean_scores(frame(rows))

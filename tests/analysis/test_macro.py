@@ -32,7 +32,7 @@ def test_of_equally_varied_organs_it_is_the_textbook_interval() -> None:
     rng = np.random.default_rng(7)
     values = stats.zscore(rng.normal(size=(3, 10)), axis=1, ddof=1) + np.arange(3)[:, None]
     one = found(values.ravel(), np.repeat([0, 1, 2], 10), np.arange(30), UNBOUNDED)
-    error = np.sqrt(3 * 1 / 10) / 3
+    error = np.sqrt(3 * 1 / 10) / 3 * np.sqrt(1 + 1 / 28)
     expected = stats.t.interval(0.95, 27, values.mean(), error)
     assert one.interval() == pytest.approx(expected, abs=1e-9)
 
@@ -63,7 +63,7 @@ def test_an_organ_seen_only_in_shared_pictures_keeps_their_spread() -> None:
     one = found(values, organs, pictures, Bounds(-1, 1))
     # Half of the heart's mean, of three pictures with the variance 1; skew adds a little.
     assert 1 / 12 < one.variance < 1.1 / 12
-    assert one.reason == "no interval: too few source images per organ"
+    assert one.reason == "no interval: too few source images per group"
 
 
 def test_a_lone_picture_of_two_organs_does_not_make_the_interval_undefined() -> None:
@@ -84,9 +84,9 @@ def test_too_few_pictures_have_no_interval_but_a_word() -> None:
     enough = found(np.linspace(0, 1, 8), np.repeat([0, 1, 2, 3], 2), np.arange(8))
     assert (lone.interval(), lone.reason) == (
         None,
-        "no interval: an organ with a single source image",
+        "no interval: a group with a single source image",
     )
-    assert (few.interval(), few.reason) == (None, "no interval: too few source images per organ")
+    assert (few.interval(), few.reason) == (None, "no interval: too few source images per group")
     assert (enough.reason, enough.interval() is not None) == ("", True)
 
 

@@ -30,9 +30,10 @@ def width(one: Mean, level: float = 0.95) -> float:
 
 
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.999])
-def test_without_ends_it_is_students_interval(level: float) -> None:
+def test_without_ends_it_is_students_interval_raised_for_skew(level: float) -> None:
     values = np.random.default_rng(0).normal(size=12)
-    theirs = stats.t.interval(level, 11, values.mean(), stats.sem(values))
+    error = math.sqrt(1 + 1 / 12) * stats.sem(values)
+    theirs = stats.t.interval(level, 11, values.mean(), error)
     ours = found(values, np.arange(12), UNBOUNDED).interval(level)
     assert ours == pytest.approx(theirs, abs=1e-12)
 
@@ -72,8 +73,21 @@ def test_the_variance_is_the_jackknifes_but_for_the_factor() -> None:
     expected = sum(
         (w - values.mean()) ** 2 * (1 - share) for w, share in zip(without, shares, strict=True)
     )
-    assert one.variance == pytest.approx(expected, rel=1e-12)
     assert one.effective == pytest.approx(1 / (shares**2).sum())
+    assert one.variance == pytest.approx(expected * (1 + 1 / one.effective), rel=1e-12)
+
+
+def test_it_is_no_news_that_the_exceptions_are_small_pictures() -> None:
+    """Ten pictures of 1 to 10 cases, all 0 but one: a small one must not make the mean sure."""
+    clusters = np.repeat(np.arange(10), np.arange(1, 11))
+    none = found(np.zeros(55), clusters).interval()
+    least = found(np.where(clusters == 0, 0.5, 0.0), clusters).interval()
+    assert none is not None
+    assert least is not None
+    assert least.high == pytest.approx(none.high, abs=0.1)
+    # Pictures of one size each say as much as any other.
+    equal = found(np.arange(10) < 2, np.arange(10))
+    assert equal.variance == pytest.approx(0.16 / 9 * 1.25)
 
 
 @given(clustered)

@@ -376,3 +376,30 @@ def test_expanded_intervals_are_wider_than_percentiles_and_as_wide_as_students()
 def test_wrong_settings_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="must"):
         order_models(drawn(0, 2, 5, 3), **wrong)  # type: ignore[arg-type]
+
+
+def test_preferred_is_a_mean_and_has_the_interval_of_one() -> None:
+    """With complete rankings it is the mean rank turned round; always first is no certainty."""
+    rng = np.random.default_rng(4)
+    ranks = np.argsort(np.argsort(rng.normal(size=(2, 9, 4)) + np.array([0, 1, 2, 9]))) + 1.0
+    cases = tuple(f"c{n}" for n in range(9))
+    ranked = Ranked(("x", "y"), cases, tuple("abcd"), tuple("pqrstuuvw"), ranks)
+    for one in order_models(ranked, resamples=50).standings:
+        assert one.preferred.interval is not None
+        assert one.mean_rank.interval is not None
+        low, high = one.mean_rank.interval
+        assert one.preferred.interval == pytest.approx(((4 - high) / 3, (4 - low) / 3), abs=1e-9)
+        assert one.preferred.interval.low < one.preferred.interval.high
+
+
+def test_preferred_with_gaps_in_the_rankings_stays_between_0_and_1() -> None:
+    rng = np.random.default_rng(5)
+    ranks = np.argsort(np.argsort(rng.normal(size=(1, 12, 5)) + np.arange(5))) + 1.0
+    ranks[rng.random(ranks.shape) < 0.4] = np.nan
+    cases = tuple(f"c{n}" for n in range(12))
+    ranked = Ranked(("x",), cases, tuple("abcde"), cases, ranks)
+    for one in order_models(ranked, resamples=50).standings:
+        if one.preferred.interval is not None and one.preferred.value is not None:
+            low, high = one.preferred.interval
+            assert 0 <= low <= one.preferred.value <= high <= 1
+            assert low < high

@@ -42,6 +42,21 @@ def test_unequal_clusters_hold_the_truth(tool: ModuleType, shape: str, name: str
     assert tool.over_cases(tool.BY_NAME[shape], codes, SETS).percent >= LEAST
 
 
+@pytest.mark.parametrize("shape", ["80 % zeros", "95 % ones"])
+def test_pictures_that_decide_by_their_size_hold_the_truth(tool: ModuleType, shape: str) -> None:
+    """Cases of one picture are nearly alike, and most pictures have one value."""
+    codes = np.repeat(np.arange(10), tool.SIZES["1 to 10"]).tolist()
+    found = tool.over_cases(tool.BY_NAME[shape], codes, SETS, share=tool.VERY_ALIKE)
+    assert found.percent >= LEAST
+
+
+@pytest.mark.parametrize("sources", [4, 5, 10])
+@pytest.mark.parametrize("shape", ["PSNR-like", "LPIPS-like", "reward-like", "reward-like, skewed"])
+def test_scores_without_two_ends_hold_the_truth(tool: ModuleType, shape: str, sources: int) -> None:
+    held = tool.over_cases(tool.BY_NAME[shape], range(sources), SETS)
+    assert LEAST <= held.percent <= 98.4
+
+
 @pytest.mark.parametrize("organs", ["6 organs x 2", "13 organs x 3", "2 2 2 8 8 20"])
 @pytest.mark.parametrize("shape", ["symmetric", "near 1 (CP-like)", "80 % zeros"])
 def test_means_over_organs_hold_the_truth(tool: ModuleType, shape: str, organs: str) -> None:
@@ -51,7 +66,7 @@ def test_means_over_organs_hold_the_truth(tool: ModuleType, shape: str, organs: 
 
 
 @pytest.mark.parametrize("sources", [4, 6, 20])
-@pytest.mark.parametrize("pair", range(9))
+@pytest.mark.parametrize("pair", range(11))
 def test_differences_hold_the_truth_and_equal_means_are_not_told_apart(
     tool: ModuleType, pair: int, sources: int
 ) -> None:

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medebench.cases.audit import Audit, audit
-from medebench.cases.audit.run import _examine
+from medebench.audit import Audit, audit
+from medebench.audit.audit_run import _examine
 from medebench.cases.caseset import CaseSet
-from medebench.cases.readers import medebench
+from medebench.cases.readers import medebench_release
 from medebench.files import read_bytes
 from tests.cases.test_audit_sets import Draft, huge_png, region, scene, with_chunk
 from tests.patience import PATIENCE
@@ -316,7 +316,7 @@ def test_one_file_for_two_cases_is_read_once_and_only_noted(
     cases = draft.read()
     read: list[Path] = []
     monkeypatch.setattr(
-        "medebench.cases.image.read_bytes", lambda path: read.append(path) or read_bytes(path)
+        "medebench.images.picture.read_bytes", lambda path: read.append(path) or read_bytes(path)
     )
     found = audit(cases)
     assert codes(found) == {"shared-image": ("1", "2")}
@@ -379,7 +379,7 @@ def test_an_empty_set(tmp_path: Path) -> None:
 
 
 def test_the_excerpt(excerpt: Path) -> None:
-    found = audit(medebench.read(excerpt / "editing" / medebench.METADATA))
+    found = audit(medebench_release.read(excerpt / "editing" / medebench_release.METADATA))
     ids = codes(found)
     assert found.exit_code == 0
     assert ids["mask-size"] == ("35",)

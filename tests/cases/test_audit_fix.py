@@ -12,13 +12,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medebench.cases.audit import audit, fix
+from medebench.audit import audit, fix
+from medebench.cases import load_cases
 from medebench.cases.caseset import CaseSet
-from medebench.cases.image import read_mask, read_picture
-from medebench.cases.readers import medebench
+from medebench.cases.readers import medebench_release
 from medebench.errors import InputError
+from medebench.images.picture import read_mask, read_picture
 from medebench.stamp import STAMP
 from tests.cases.test_audit_sets import Draft, region, scene, with_chunk
+from tests.conftest import draw, write_set
 
 
 def hashes(folder: Path) -> dict[str, str]:
@@ -30,11 +32,11 @@ def hashes(folder: Path) -> dict[str, str]:
 
 
 def reload(out: Path) -> CaseSet:
-    return medebench.read(out / "editing" / medebench.METADATA)
+    return medebench_release.read(out / "editing" / medebench_release.METADATA)
 
 
 def samples(out: Path) -> list[dict[str, Any]]:
-    text = (out / "editing" / medebench.METADATA).read_text("utf-8")
+    text = (out / "editing" / medebench_release.METADATA).read_text("utf-8")
     records: list[dict[str, Any]] = json.loads(text)["samples"]
     return records
 
@@ -49,7 +51,7 @@ def test_a_clean_set_is_copied_byte_for_byte(tmp_path: Path) -> None:
     after = hashes(tmp_path / "out")
     assert before == hashes(draft.root)
     assert [r["id"] for r in samples(tmp_path / "out")] == [1, 2, 3, 4]
-    metadata = f"editing/{medebench.METADATA}"
+    metadata = f"editing/{medebench_release.METADATA}"
     assert {k: v for k, v in before.items() if k != metadata} == {
         k: v for k, v in after.items() if k not in (metadata, STAMP)
     }
@@ -158,6 +160,24 @@ def test_ids_and_other_fields_survive(tmp_path: Path) -> None:
     assert copy.fingerprint == cases.fingerprint
 
 
+def test_answers_choices_groups_and_further_images_survive(tmp_path: Path) -> None:
+    folder = write_set(
+        tmp_path / "set",
+        2,
+        answer="none",
+        choices=["none", "some"],
+        groups={"subtask": "removal"},
+        images={"prior": "editing/prior.png"},
+    )
+    Image.fromarray(draw(9, 20, 30)).save(folder / "editing" / "prior.png")
+    cases = load_cases(folder)
+    fix(cases, tmp_path / "out")
+    copy = reload(tmp_path / "out")
+    assert copy.fingerprint == cases.fingerprint
+    prior = copy["1"].images["prior"]
+    assert prior.is_relative_to(tmp_path / "out") and read_picture(prior).shape == (20, 30, 3)
+
+
 def test_cases_without_reference_or_roi(tmp_path: Path) -> None:
     draft = Draft(tmp_path / "set", 1)
     del draft.records[0]["changed_image"], draft.records[0]["previous_mask"]
@@ -201,7 +221,7 @@ def test_nothing_appears_when_it_is_interrupted_or_no_case_is_left(tmp_path: Pat
 
 
 def test_the_excerpt(excerpt: Path, tmp_path: Path) -> None:
-    cases = medebench.read(excerpt / "editing" / medebench.METADATA)
+    cases = medebench_release.read(excerpt / "editing" / medebench_release.METADATA)
     done = fix(cases, tmp_path / "out")
     assert {(repair.case, repair.role) for repair in done.repairs} == {
         (case_id, "roi") for case_id in ("7", "12", "35", "41")

@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from medebench.cases.audit import alignment
-from medebench.cases.audit.facts import free_windows, gather
-from medebench.cases.audit.likeness import MAX_BITS, alike, hamming, perceptual_hash
-from medebench.cases.audit.privacy import is_plain_png, personal_kinds
-from medebench.cases.audit.texts import words
-from medebench.cases.image import encode_png
+from medebench.audit import alignment
+from medebench.audit.file_facts import free_windows, gather
+from medebench.audit.likeness import MAX_BITS, alike, hamming, perceptual_hash
+from medebench.audit.privacy import is_plain_png, personal_kinds
+from medebench.audit.text_checks import words
+from medebench.images.picture import encode_png
 from tests.cases.test_audit_sets import scene, with_chunk
 
 # --- hash -----------------------------------------------------------------------------------

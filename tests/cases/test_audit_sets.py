@@ -12,7 +12,7 @@ import numpy as np
 from PIL import Image
 
 from medebench.cases.caseset import CaseSet
-from medebench.cases.readers import medebench
+from medebench.cases.readers import medebench_release
 
 SIZE = (96, 80)
 
@@ -93,10 +93,10 @@ class Draft:
         self.path(case_id, folder).write_bytes(data)
 
     def read(self) -> CaseSet:
-        metadata = self.root / "editing" / medebench.METADATA
+        metadata = self.root / "editing" / medebench_release.METADATA
         metadata.parent.mkdir(parents=True, exist_ok=True)
         metadata.write_text(json.dumps({"samples": self.records}), "utf-8")
-        return medebench.read(metadata)
+        return medebench_release.read(metadata)
 
 
 def chunk(name: bytes, body: bytes) -> bytes:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -15,20 +17,24 @@ from pathlib import Path
 
 import pytest
 
-from medebench.cases import hub as hub_module
-from medebench.cases.hub import get_cases
+from medebench.cases import hub_sets as hub_module
+from medebench.cases.hub_sets import get_cases
 from medebench.errors import BusyError, InputError, MedebenchError
 from tests.conftest import REPOSITORY, write_set
 from tests.fake_hub import (
     COMMIT,
     FakeHub,
     closed_port,
+    drip,
+    flood,
     half,
     hang,
+    packed,
     redirect,
     refuse,
     replace,
 )
+from tests.models.flood import bomb
 from tests.patience import PATIENCE, wait_until
 
 METADATA = "editing/editing_metadata.json"
@@ -193,7 +199,7 @@ def test_killed_then_continued(hub, out):
     """SIGKILL while a file hangs: what was whole is used, what was half is not."""
     hub.on(PICTURE, hang(), times=1)
     program = (
-        "import sys, medebench.cases.hub as h\n"
+        "import sys, medebench.cases.hub_sets as h\n"
         f"h.REACH_TIMEOUT = h.LIST_TIMEOUT = h.FILE_TIMEOUT = {PATIENCE}\n"
         "h.get_cases('medebench', sys.argv[1])"
     )
@@ -323,6 +329,53 @@ def test_hanging_server(hub, out, place, limit, monkeypatch):
     assert "no answer" in fails(out)
 
 
+@pytest.mark.parametrize("place", ["revision/main", "revision/0", "/resolve/"])
+def test_endless_answers_are_not_read_to_their_end(hub, out, place, monkeypatch):
+    monkeypatch.setattr(hub_module, "LARGEST_LISTING", 10**6)
+    hub.on(place, flood(200 * 10**6))
+    assert "run again" in fails(out)
+    # Buffers of the system hold some megabytes that nobody reads.
+    assert hub.sent < 50 * 10**6
+
+
+@pytest.mark.parametrize("place", ["revision/main", "revision/0", "/resolve/"])
+@pytest.mark.parametrize("layers", [1, 2])
+def test_a_bomb_is_not_unpacked(hub, out, place, layers, monkeypatch):
+    monkeypatch.setattr(hub_module, "LARGEST_LISTING", 10**6)
+    hub.on(place, packed(bomb(layers), ", ".join(["gzip"] * layers)))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert "run again" in fails(out)
+    # In kB: far less than the 600 MB it would become.
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 250_000
+
+
+def test_what_comes_with_a_redirect_is_not_read(hub, out):
+    def change(answer):
+        redirect(f"{hub.endpoint}/cdn/{PICTURE}")(answer)
+        flood(200 * 10**6)(answer)
+
+    hub.on(f"resolve/.*{PICTURE}", change)
+    assert len(get_cases("medebench", out)) == 2
+    assert hub.sent < 50 * 10**6
+
+
+def test_redirects_in_a_circle_end(hub, out):
+    hub.on("/resolve/|/cdn/", redirect(f"{hub.endpoint}/cdn/{PICTURE}"))
+    assert "(302)" in fails(out)
+
+
+def test_an_answer_packed_once_is_read(hub, out):
+    hub.on(METADATA, packed(gzip.compress(hub.files[METADATA]), "gzip"))
+    assert len(get_cases("medebench", out)) == 2
+
+
+@pytest.mark.parametrize("place", ["revision/0", "/resolve/"])
+def test_a_byte_now_and_then_does_not_prolong_it(hub, out, place, monkeypatch):
+    monkeypatch.setattr(hub_module, "LONGEST_ANSWER", 0.3)
+    hub.on(place, drip(0.02))
+    assert "no answer" in fails(out)
+
+
 @pytest.mark.parametrize("body", [b"<html>log in to the guest network</html>", b"[]", b"{}"])
 def test_something_that_is_not_the_hub(hub, out, body):
     hub.on("/api/", replace(body))
@@ -414,7 +467,7 @@ def test_disk_trouble_is_one_line(hub, tmp_path):
 
 
 def test_importing_is_cheap():
-    program = "import sys, medebench.cases.hub; sys.exit('huggingface_hub' in sys.modules)"
+    program = "import sys, medebench.cases.hub_sets; sys.exit('huggingface_hub' in sys.modules)"
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "src")}
     assert subprocess.run([sys.executable, "-c", program], env=environment).returncode == 0
 

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medebench.cases.image import (
+from medebench.errors import ImageError
+from medebench.images.picture import (
     data_range,
     encode_png,
     match,
@@ -20,7 +21,6 @@ from medebench.cases.image import (
     read_picture,
     resize,
 )
-from medebench.errors import ImageError
 from tests.conftest import draw
 
 

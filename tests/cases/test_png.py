@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from medebench.cases.png import read_plain_png
+from medebench.images.png import read_plain_png
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:

@@ -8,9 +8,11 @@ import sys
 
 import polars as pl
 import pytest
+import typer
 from PIL import Image
 from typer.testing import CliRunner
 
+from medebench.cli import COMMANDS as HEADED
 from medebench.cli import app
 
 
@@ -61,7 +63,7 @@ def test_some_failures_end_with_1(small_set, tmp_path):
     ("words", "message"),
     [
         (["edit", "nowhere", "--editor", "identity", "--out", "r"], "no such folder or file"),
-        (["edit", "{set}", "--editor", "magic", "--out", "r"], "no editor 'magic'"),
+        (["edit", "{set}", "--editor", "magic", "--out", "r"], "no system 'magic'"),
         (["edit", "{set}", "--editor", "blur:sigma=x", "--out", "r"], "sigma"),
         (
             ["edit", "{set}", "--editor", "blur", "--organ", "Nose", "--out", "r"],
@@ -80,7 +82,7 @@ def test_some_failures_end_with_1(small_set, tmp_path):
         (["cases", "check", "nowhere"], "no such folder"),
         (["cases", "check", "{set}", "--fix"], "--fix and --out go together"),
         (["cases", "show", "{set}", "77"], "no case '77'"),
-        (["cases", "make", "unicorns", "--out", "r"], "there is: phantoms"),
+        (["cases", "make", "unicorns", "--out", "r"], "chest-phantoms, phantoms"),
         (["cases", "get", "unicorns", "--out", "r"], "unicorns"),
         (["run", "plann.yaml"], "no such plan"),
     ],
@@ -139,12 +141,30 @@ def test_cases_make(tmp_path):
     assert again.exit_code == 2 and "another call (count differ)" in again.stderr
 
 
-def test_help_of_every_command_has_an_example():
-    commands = ["run", "edit", "adopt", "score", "report", "export"]
-    for words in [[c] for c in commands] + [["cases", c] for c in ("make", "get", "check", "show")]:
-        done = call(*words, "--help")
-        assert done.exit_code == 0 and f"medebench {' '.join(words)}" in done.stdout
-        assert "Example" in done.stdout
+def _leaves(command, words=()):
+    inner = getattr(command, "commands", None)
+    if inner is None:
+        return [words]
+    return [leaf for name, one in inner.items() for leaf in _leaves(one, (*words, name))]
+
+
+COMMANDS = _leaves(typer.main.get_command(app))
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_help_of_every_command_has_an_example_of_it(words):
+    done = call(*words, "--help")
+    examples = done.stdout.partition("Example")[2]
+    assert done.exit_code == 0 and f"medebench {' '.join(words)}" in examples
+
+
+def test_every_command_stands_under_a_heading_and_is_told_in_full():
+    told = call("--help").stdout
+    assert {words[0] for words in COMMANDS} == {name for some in HEADED.values() for name in some}
+    for heading, some in HEADED.items():
+        below = told.partition(f"\n{heading}:\n")[2].partition("\n\n")[0]
+        assert all(f"\n  {name} " in f"\n{below}" for name in some), heading
+    assert "..." not in told.partition("Options:")[2]
 
 
 def test_debug_shows_the_traceback(tmp_path):

@@ -10,8 +10,8 @@ import sys
 import pytest
 
 from medebench import device
-from medebench.editors import EDITORS, find_editor
 from medebench.settings import split_name
+from medebench.systems import SYSTEMS, find_system
 from tests.cli.test_cli import call
 from tests.conftest import REPOSITORY
 
@@ -29,7 +29,7 @@ def listed():
 
 def test_machines_are_told_what_is_ready():
     rows = listed()
-    assert list(rows)[: len(EDITORS.builtin)] == list(EDITORS.builtin)
+    assert list(rows)[: len(SYSTEMS.own_names())] == SYSTEMS.own_names()
     assert rows["identity"]["ready"] and rows["identity"]["problems"] == []
     assert rows["blur"]["settings"] == {"sigma": 4.0}
     for row in rows.values():
@@ -82,7 +82,7 @@ def test_a_release_that_is_too_old_is_told(monkeypatch):
     assert "diffusers 0.36 or later" in problem
 
 
-@pytest.mark.parametrize("name", list(EDITORS.builtin))
+@pytest.mark.parametrize("name", SYSTEMS.own_names())
 def test_one_editor_in_full_with_a_call_to_copy(name):
     done = call("editors", name)
     assert done.exit_code == 0 and done.stdout.startswith(f"{name} (")
@@ -90,7 +90,7 @@ def test_one_editor_in_full_with_a_call_to_copy(name):
         assert f" {setting} " in done.stdout
     words = shlex.split(done.stdout.splitlines()[-1])
     assert words[:2] == ["medebench", "edit"]
-    find_editor(words[words.index("--editor") + 1])
+    find_system(words[words.index("--editor") + 1])
     assert json.loads(call("editors", name, "--json").stdout)["editor"] == name
 
 
@@ -179,10 +179,10 @@ def test_every_editor_has_a_command_to_copy_in_the_documentation():
     lines = [line.strip() for line in text.splitlines() if line.startswith("    medebench edit ")]
     words = [shlex.split(line, comments=True) for line in lines]
     calls = [one[one.index("--editor") + 1] for one in words]
-    assert {split_name(one)[0] for one in calls} == set(EDITORS.builtin)
+    assert {split_name(one)[0] for one in calls} == set(SYSTEMS.own_names())
     for one in calls:
-        find_editor(one)
-    for name in EDITORS.builtin:
+        find_system(one)
+    for name in SYSTEMS.own_names():
         assert f"`{name}`" in text
 
 

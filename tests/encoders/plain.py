@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from medebench.cases.image import Picture
-from medebench.encoders.base import Encoder, Features, Read, scaled
+from medebench.encoders.encoder import Encoder, Features, TextFeatures, scaled
+from medebench.images.picture import Picture
 
 ROOM = 8
 
@@ -47,16 +47,16 @@ class PlainEncoder(Encoder):
         parts = [picture[:, :half].mean((0, 1)), picture[:, half:].mean((0, 1))]
         return np.concatenate(parts).astype(np.float32) - np.float32(100)
 
-    def read(self, texts: Sequence[str]) -> list[Read]:
+    def read(self, texts: Sequence[str]) -> list[TextFeatures]:
         self.sizes.append(len(texts))
         return [self.one_read(text) for text in texts]
 
     @staticmethod
-    def one_read(text: str) -> Read:
+    def one_read(text: str) -> TextFeatures:
         words = text.split()
         letters = "".join(words[:ROOM])
         counts = [letters.count(one) + 0.5 for one in "aeionr"]
-        return Read(np.float32(counts), len(words), min(len(words), ROOM))
+        return TextFeatures(np.float32(counts), len(words), min(len(words), ROOM))
 
     def close(self) -> None:
         self.closed += 1

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medebench.encoders.base import Encoder, Features
 from medebench.encoders.dual import DualEncoder
-from medebench.encoders.single import SingleEncoder
+from medebench.encoders.encoder import Encoder, Features
+from medebench.encoders.image_only import SingleEncoder
 from medebench.errors import InputError, NotReadyError
 from tests.conftest import draw
-from tests.editors.conftest import COMMIT, into_cache
+from tests.systems.conftest import COMMIT, into_cache
 
 tiny = pytest.importorskip("tests.encoders.tiny_models", exc_type=ImportError)
 torch = pytest.importorskip("torch")
@@ -304,7 +304,7 @@ def test_a_tokenizer_is_not_made_up(models, tmp_path):
     (folder / "vocab.json").write_text("{}")
     encoder = DualEncoder(str(folder), name="mine")
     assert "mine: " in (encoder.problem() or "") and "tokenizer.json" in (encoder.problem() or "")
-    with pytest.raises(NotReadyError, match=r"tokenizer\.json; get the model whole"):
+    with pytest.raises(NotReadyError, match=r"tokenizer\.json; download the complete model"):
         encoder.read(TEXTS)
 
 

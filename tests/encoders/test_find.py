@@ -10,14 +10,20 @@ from typing import Any
 
 import pytest
 
-from medebench.encoders.base import Encoder
 from medebench.encoders.dual import DualEncoder
-from medebench.encoders.find import DEFAULT, ENCODERS, encoder_name, find_encoder, reads_texts
+from medebench.encoders.encoder import Encoder
+from medebench.encoders.encoder_lookup import (
+    DEFAULT,
+    ENCODERS,
+    encoder_name,
+    find_encoder,
+    reads_texts,
+)
+from medebench.encoders.image_only import SingleEncoder
 from medebench.encoders.open_clip import OpenClipEncoder
-from medebench.encoders.single import SingleEncoder
 from medebench.errors import InputError, NotReadyError
 from medebench.weights import KNOWN
-from tests.editors.conftest import into_cache
+from tests.systems.conftest import into_cache
 
 
 @pytest.fixture(autouse=True)
@@ -44,13 +50,14 @@ def test_the_default_is_the_papers():
     assert encoder_name(None) == "clip-vit-l14"
 
 
-@pytest.mark.parametrize("name", ENCODERS)
+@pytest.mark.parametrize("name", ENCODERS.own_names())
 def test_every_known_name_makes_its_encoder(name):
-    assert (name in KNOWN) != bool(ENCODERS[name].built_in)
+    kind = ENCODERS.find(name)
+    assert (name in KNOWN) != bool(kind.weights)
     encoder = find_encoder(name, device="cpu", batch=5)
     assert isinstance(encoder, Encoder)
     assert (encoder.name, encoder.device, encoder.batch) == (name, "cpu", 5)
-    assert encoder.texts == ENCODERS[name].texts == reads_texts(name)
+    assert encoder.texts == kind.texts == reads_texts(name)
     problem = encoder.problem()
     assert problem is None or "\n" not in problem
 
@@ -106,9 +113,9 @@ def test_what_is_no_encoder(tmp_path):
     with pytest.raises(InputError, match="no encoder '/no/such/folder'"):
         find_encoder("/no/such/folder")
     folder = model(tmp_path / "bert", {"model_type": "bert"}, "pytorch_model.bin")
-    with pytest.raises(InputError, match="model_type 'bert' is not known here"):
+    with pytest.raises(InputError, match="model_type 'bert' is not supported"):
         find_encoder(str(folder))
-    with pytest.raises(InputError, match=r"is a file; name the folder"):
+    with pytest.raises(InputError, match=r"is a file; pass the model's folder"):
         find_encoder(str(folder / "pytorch_model.bin"))
     plain = model(tmp_path / "plain", None, "pytorch_model.bin")
     with pytest.raises(InputError, match=r"has no config\.json"):
@@ -144,7 +151,7 @@ def test_the_name_of_where_one_is(tmp_path, monkeypatch):
 def test_finding_needs_no_torch():
     code = (
         "import sys\n"
-        "from medebench.encoders.find import ENCODERS, find_encoder\n"
+        "from medebench.encoders.encoder_lookup import ENCODERS, find_encoder\n"
         "find_encoder().problem(), find_encoder('rad-dino').problem()\n"
         "print(sorted({'torch', 'transformers', 'open_clip'} & set(sys.modules)))"
     )

@@ -230,8 +230,8 @@ def test_the_digest_tells_settings_apart(tmp_path):
         ({**CLIP_FILE, "image_mean": [1, 2]}, "image_mean"),
         ({**CLIP_FILE, "size": {"longest_edge": 20}}, "longest_edge"),
         ({**CLIP_FILE, "crop_size": -3}, "crop_size -3"),
-        ({**CLIP_FILE, "crop_size": [1, 2, 3]}, "makes no sense"),
-        ({**CLIP_FILE, "rescale_factor": "much"}, "makes no sense"),
+        ({**CLIP_FILE, "crop_size": [1, 2, 3]}, "is invalid"),
+        ({**CLIP_FILE, "rescale_factor": "much"}, "is invalid"),
         ({**CLIP_FILE, "size": None}, "size None"),
         ({**CLIP_FILE, "image_mean": None}, "image_mean"),
     ],
@@ -247,7 +247,7 @@ def test_files_that_are_not_there_or_broken(tmp_path):
         Preprocess.read(tmp_path)
     for text in ("{", "[]", '"x"'):
         (tmp_path / "preprocessor_config.json").write_text(text)
-        with pytest.raises(InputError, match="get the file again"):
+        with pytest.raises(InputError, match="download the file again"):
             Preprocess.read(tmp_path)
 
 

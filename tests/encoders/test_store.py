@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medebench.encoders.store import FeatureStore, picture_key, text_key
+from medebench.encoders.feature_store import FeatureStore, picture_key, text_key
 from tests.conftest import draw
 
 
@@ -60,7 +60,7 @@ def test_another_process_finds_them(tmp_path):
     FeatureStore("encoder", "one", tmp_path).put({"a": np.float32([1.5, -2])})
     code = (
         "from pathlib import Path\n"
-        "from medebench.encoders.store import FeatureStore\n"
+        "from medebench.encoders.feature_store import FeatureStore\n"
         f"print(FeatureStore('encoder', 'one', Path({str(tmp_path)!r})).get(['a'])['a'].tolist())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

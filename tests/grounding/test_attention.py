@@ -14,10 +14,10 @@ from PIL import Image
 torch = pytest.importorskip("torch")
 diffusers = pytest.importorskip("diffusers")
 
-from medebench.grounding.attention import AttentionMap, can_record, record  # noqa: E402
-from medebench.grounding.column import Sight, column  # noqa: E402
-from medebench.grounding.tokens import Token, find_token  # noqa: E402
-from medebench.metrics.base import Undefined  # noqa: E402
+from medebench.grounding.attention_recorder import AttentionMap, can_record, record  # noqa: E402
+from medebench.grounding.concept_tokens import Token, find_token  # noqa: E402
+from medebench.grounding.denoiser_layers import Sight, column  # noqa: E402
+from medebench.metrics.metric import Undefined  # noqa: E402
 from tests import tiny_pipelines as tiny  # noqa: E402
 from tests.conftest import draw  # noqa: E402
 
@@ -407,7 +407,7 @@ def test_a_column_in_chunks_and_from_half_precision(monkeypatch: pytest.MonkeyPa
     naive = (query.double() @ key.double().transpose(2, 3) * 0.5 + bias).softmax(-1)
     expected = torch.stack([naive[0, ..., 4].mean(0), naive[1, ..., 9].mean(0)])
     for budget in (1 << 20, 500, 1):
-        monkeypatch.setattr("medebench.grounding.column._SCORES_CPU", budget)
+        monkeypatch.setattr("medebench.grounding.denoiser_layers._SCORES_CPU", budget)
         found = column(Sight(query, key, (5, 10), 0.5, bias), [4, 9])
         assert found.dtype == torch.float32
         np.testing.assert_allclose(found.numpy(), expected.numpy(), atol=1e-6)
@@ -437,7 +437,7 @@ def test_a_recorder_that_saw_nothing_says_so(families: dict[str, Family]) -> Non
 def test_pipelines_that_cannot_be_read_have_a_reason(families: dict[str, Family]) -> None:
     assert can_record(object()) is not None
     unknown = type("Pipe", (), {"transformer": torch.nn.Linear(2, 2)})()
-    assert "Linear is not a kind that medebench knows" in (can_record(unknown) or "")
+    assert "Linear is not supported" in (can_record(unknown) or "")
     with pytest.raises(Undefined, match="cannot be read: Linear"):
         record(unknown, [0])
     pipe = families["flux_kontext"].load()
@@ -456,6 +456,6 @@ def test_a_part_of_a_map_is_spread_again() -> None:
 
 
 def test_the_module_needs_no_torch_to_be_imported() -> None:
-    code = "import sys, medebench.grounding.attention; print('torch' in sys.modules)"
+    code = "import sys, medebench.grounding.attention_recorder; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import medebench as mb
-from medebench.cases.phantoms import render, sample
 from medebench.grounding import GROUNDING_METRICS, change_map, change_of, iou
 from medebench.metrics import Undefined
+from medebench.phantoms.drawings import render, sample
 
 MEASURES = {metric.name: metric for metric in GROUNDING_METRICS}
 

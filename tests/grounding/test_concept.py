@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medebench.cases.phantoms import sample
-from medebench.cases.phantoms.registry import BY_NAME
 from medebench.grounding.concept import Concept, concept_of, find_concept
-from medebench.grounding.tokens import find_token, token_index
-from medebench.metrics.base import Undefined
+from medebench.grounding.concept_tokens import find_token, token_index
+from medebench.metrics.metric import Undefined
+from medebench.phantoms.drawings import sample
+from medebench.phantoms.drawings.catalogue import BY_NAME
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_the_rule(prompt: str, concept: str) -> None:
 
 @pytest.mark.parametrize("prompt", ["", "Remove", "Renew the", "!?", "Develop a"])
 def test_a_prompt_that_names_nothing_has_none(prompt: str) -> None:
-    with pytest.raises(Undefined, match="no thing to edit"):
+    with pytest.raises(Undefined, match="nothing to edit"):
         concept_of(prompt)
 
 
@@ -87,9 +87,11 @@ def _phantom_texts() -> list[tuple[str, str, str]]:
     found = {}
     for index in range(300):
         spec = sample(index)
-        texts = BY_NAME[spec.organ, spec.task].texts
-        prompt, rephrased, _, key = texts.write(spec.params)
-        found[prompt, rephrased] = (prompt, rephrased, key)
+        texts = BY_NAME[spec.organ, spec.task].texts(spec.params)
+        first, second, _ = spec.params["phrases"]
+        prompts, others = texts["prompts"], texts["rephrased_prompts"]
+        prompt, rephrased = prompts[first % len(prompts)], others[second % len(others)]
+        found[prompt, rephrased] = (prompt, rephrased, texts["key_concept"])
     return list(found.values())
 
 
@@ -137,7 +139,7 @@ def test_the_last_sub_token_of_clip(tiny: Any) -> None:
     ids = tokenizer(PROMPT).input_ids
     place = token_index(tokenizer, PROMPT, "wisdom teeth")
     assert tokenizer.decode([ids[place]]) == "teeth" and place == 4
-    with pytest.raises(Undefined, match="does not say 'scar'"):
+    with pytest.raises(Undefined, match="does not mention 'scar'"):
         token_index(tokenizer, PROMPT, "scar")
 
 
@@ -151,7 +153,7 @@ def test_the_last_sub_token_of_t5(tiny: Any) -> None:
 def test_a_concept_behind_the_end_is_undefined(tiny: Any) -> None:
     tokenizer = tiny._clip_tokenizer()
     long = "the " * 80 + PROMPT
-    with pytest.raises(Undefined, match="reads 77 tokens, and 'wisdom teeth' comes behind them"):
+    with pytest.raises(Undefined, match="'wisdom teeth' lies beyond the model's 77-token limit"):
         token_index(tokenizer, long, "wisdom teeth")
     # 75 words fit between the first and the last special token.
     assert token_index(tokenizer, "the " * 74 + "teeth the", "teeth") == 75
@@ -188,7 +190,7 @@ def test_a_tokenizer_without_offsets_gives_the_same_place(
 ) -> None:
     tokenizer = getattr(tiny, make)()
     assert token_index(_Slow(tokenizer), PROMPT, concept) == token_index(tokenizer, PROMPT, concept)
-    with pytest.raises(Undefined, match="comes behind"):
+    with pytest.raises(Undefined, match="lies beyond"):
         token_index(_Slow(tokenizer), PROMPT, concept, max_length=3)
 
 

@@ -14,8 +14,6 @@ from PIL import Image
 from pydantic import ValidationError
 
 import medebench as mb
-from medebench.cases.phantoms import write_phantoms
-from medebench.editors import Request, find_editor
 from medebench.grounding import (
     FAILURE_TYPES,
     GROUNDING_METRICS,
@@ -23,8 +21,10 @@ from medebench.grounding import (
     Thresholds,
     diagnose,
 )
-from medebench.judge import find_judge
+from medebench.judge import assess_now, find_judge
 from medebench.metrics import Undefined, find_metrics
+from medebench.phantoms.drawings import write_phantoms
+from medebench.systems import Request, find_system
 
 #: A change in the right place, of which nobody has said yet whether it is right.
 PLACED = Evidence(
@@ -44,13 +44,13 @@ EMPTY = replace(PLACED, change_area=0.0, change_cover=0.0, change_context=0.0, c
     [
         (replace(PLACED, ea=0.9, vq=0.9), "success", "EA is 0.90"),
         (replace(PLACED, edit_residual=0.2, edit_completion=0.9), "success", "20%"),
-        (replace(PLACED, edit_completion=0.9, roi_structure=0.9), "success", "structure"),
+        (replace(PLACED, roi_residual=0.3, roi_structure=0.9), "success", "structure"),
         (replace(PLACED, edit_residual=0.2, roi_detail=0.2), "damaged", "inside the ROI blurred"),
         (replace(PLACED, edit_residual=0.2, roi_detail=3.0), "damaged", "inside the ROI noisy"),
         (replace(PLACED, edit_residual=0.2, roi_grain=3.0), "damaged", "3.0 times finer"),
         (replace(PLACED, ea=0.9, vq=0.9, roi_detail=0.2, roi_structure=0), "success", "EA is 0.90"),
-        (replace(EMPTY, ea=0.9, vq=0.9), "nothing", "0.0% of the picture"),
-        (replace(EMPTY, change_tone=9.0), "nothing", "tone was shifted, by 9"),
+        (replace(EMPTY, ea=0.9, vq=0.9), "nothing", "0.0% of the image"),
+        (replace(EMPTY, change_tone=9.0), "nothing", "tone shifted, by 9"),
         (replace(PLACED, ea=0.2, vq=0.8), "weak", "60% of the ROI"),
         (replace(PLACED, ea=0.2, vq=0.2), "weak", "EA is 0.20"),
         (replace(PLACED, edit_residual=0.9, edit_completion=0.2), "weak", "20% done"),
@@ -90,7 +90,7 @@ def test_attention_is_told_where_the_place_is_wrong():
         (Evidence(ea=0.9), "not compared"),
         (Evidence(change_area=0.2, ea=0.9), "without an ROI"),
         (PLACED, "only a model can judge"),
-        (replace(PLACED, edit_completion=0.1, roi_structure=0.9), "another photograph"),
+        (replace(PLACED, roi_residual=0.9, roi_structure=0.9), "another photograph"),
         (replace(PLACED, edit_residual=0.1, roi_structure=0.2), "not built like the reference"),
         (replace(PLACED, edit_residual=0.1, roi_detail=0.5), "0.5 times the detail"),
         (replace(PLACED, edit_residual=0.1, roi_grain=1.8), "1.8 times finer"),
@@ -135,6 +135,7 @@ shares = st.none() | st.floats(0, 1)
         roi_detail=st.none() | st.floats(0, 10),
         roi_grain=st.none() | st.floats(0, 10),
         roi_structure=st.none() | st.floats(-1, 1),
+        roi_residual=st.none() | st.floats(0, 2),
         edit_completion=st.none() | st.floats(-1, 2),
         edit_residual=st.none() | st.floats(0, 2),
         ea=shares,
@@ -157,7 +158,7 @@ def _scores(case, output):
             found[metric.name] = metric(case, output)
         except Undefined:
             found[metric.name] = None
-    verdicts = find_judge("offline").judge(case, output)
+    verdicts = assess_now(find_judge("offline"), case, output).verdicts
     return found | {name: verdict.value for name, verdict in verdicts.items()}
 
 
@@ -173,7 +174,7 @@ def test_the_controls_get_the_type_they_were_made_for(tmp_path):
     for case in mb.load_cases(tmp_path / "set"):
         opened = mb.open_case(case)
         for name in expected:
-            output = find_editor(name).editor.edit(Request(opened, 0, 1))
+            output = find_system(name).system.edit(Request(opened, 0, 1))
             found[name][diagnose(Evidence.of(_scores(opened, output))).type] += 1
     assert found == {name: Counter({kind: 13}) for name, kind in expected.items()}
 

@@ -13,7 +13,7 @@ from PIL import Image
 
 import medebench as mb
 from medebench.grounding import chance, hot_region, iou
-from medebench.grounding.floors import DRAWN, Floor, blob, case_floors, floors
+from medebench.grounding.attention_floors import DRAWN, Floor, blob, case_floors, floors
 from medebench.metrics import Undefined
 from tests.conftest import REPOSITORY, draw, write_set
 
@@ -49,7 +49,7 @@ def test_measures_by_hand():
     assert found["blob"].pointing == 0.25
     assert found["blob"].energy == pytest.approx(0.25)
     assert "other" not in floors(roi)
-    with pytest.raises(Undefined, match="whole picture"):
+    with pytest.raises(Undefined, match="whole image"):
         floors(np.ones((4, 5), bool))
 
 

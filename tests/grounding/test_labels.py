@@ -11,9 +11,10 @@ import numpy as np
 from PIL import Image
 
 import medebench as mb
-from medebench.cases.phantoms import write_phantoms
-from medebench.editors import Request, find_editor
 from medebench.grounding import FAILURE_TYPES
+from medebench.phantoms.drawings import write_phantoms
+from medebench.systems import Request, find_system
+from medebench.systems.returned_output import as_output
 from tests.conftest import REPOSITORY
 
 LABELS = REPOSITORY / "tests" / "grounding" / "data" / "labels.csv"
@@ -68,7 +69,7 @@ def test_the_command_on_phantoms_whose_types_are_known(tmp_path):
     for case in mb.load_cases(tmp_path / "set"):
         opened = mb.open_case(case)
         for model, kind in (("identity", "nothing"), ("reference", "success")):
-            picture = find_editor(model).editor.edit(Request(opened, 0, 1))
+            picture = as_output(find_system(model).system.edit(Request(opened, 0, 1))).image
             path = tmp_path / "set" / "generated_images" / model / f"{case.id}_0.png"
             path.parent.mkdir(parents=True, exist_ok=True)
             Image.fromarray(np.asarray(picture)).save(path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from medebench.grounding import FAILURE_TYPES, Evidence, Thresholds, diagnose
-from medebench.grounding.margin import margin
+from medebench.grounding.finding_margin import margin
 
 AT = Thresholds()
 

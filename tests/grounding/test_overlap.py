@@ -103,7 +103,7 @@ def test_degenerate_input_is_a_reason(measure):
     heat = _blob(0, 20, 20)
     with pytest.raises(Undefined, match="ROI is empty"):
         measure(heat, np.zeros((20, 20), bool))
-    with pytest.raises(Undefined, match="whole picture"):
+    with pytest.raises(Undefined, match="whole image"):
         measure(heat, np.ones((20, 20), bool))
     broken = heat.copy()
     broken[3, 3] = np.nan

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import medebench as mb
-from medebench.judge import find_judge
+from medebench.judge.offline_judge import OfflineJudge
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_harm_lowers_quality_and_edits_nothing(judged, editor):
 
 
 def test_half_of_the_change_is_between_nothing_and_all(small_set):
-    judge = find_judge("offline")
+    judge = OfflineJudge()
     case = mb.open_case(mb.load_cases(small_set)["1"])
     weights = (0.25, 0.5, 0.75)
     values = []
@@ -53,7 +53,7 @@ def test_half_of_the_change_is_between_nothing_and_all(small_set):
 
 
 def test_what_is_changed_outside_costs_accuracy(small_set):
-    judge = find_judge("offline")
+    judge = OfflineJudge()
     case = mb.open_case(mb.load_cases(small_set)["1"])
     spoiled = case.reference.copy()
     spoiled[34:] = 255
@@ -66,7 +66,7 @@ def test_without_reference_there_is_a_reason(small_set, tmp_path):
 
     cases = mb.load_cases(small_set)
     bare = replace(cases, cases=tuple(replace(case, reference=None) for case in cases))
-    verdicts = find_judge("offline").judge(mb.open_case(bare["1"]), np.zeros((48, 64, 3), np.uint8))
+    verdicts = OfflineJudge().judge(mb.open_case(bare["1"]), np.zeros((48, 64, 3), np.uint8))
     assert {v.value for v in verdicts.values()} == {None}
     assert all("needs a reference" in v.reason for v in verdicts.values())
 
@@ -76,12 +76,12 @@ def test_reference_equal_to_previous_has_no_accuracy(small_set):
 
     case = mb.load_cases(small_set)["1"]
     opened = mb.open_case(replace(case, reference=case.previous))
-    verdict = find_judge("offline").judge(opened, opened.previous)["intended_offline"]
+    verdict = OfflineJudge().judge(opened, opened.previous)["intended_offline"]
     assert verdict.value is None and "alike" in verdict.reason
 
 
 def test_sixteen_bits_are_judged_like_eight(small_set):
-    judge = find_judge("offline")
+    judge = OfflineJudge()
     case = mb.open_case(mb.load_cases(small_set)["1"])
     output = (case.previous * 0.5 + case.reference * 0.5).astype(np.uint8)
     eight = judge.judge(case, output)

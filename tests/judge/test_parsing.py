@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from medebench.judge.parsing import complaint, parse
+from tests.judge.answers import complaint, parse
 
 
 def ea(text, **options):

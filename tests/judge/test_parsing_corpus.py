@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from medebench.judge.parsing import complaint, parse
+from tests.judge.answers import complaint, parse
 
 FILES = sorted((Path(__file__).parent / "corpus").glob("*.txt"))
 

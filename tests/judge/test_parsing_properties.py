@@ -9,10 +9,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from medebench.judge.parsing import parse
-from medebench.judge.parsing.jsonish import Number, Pairs, find_objects
-
-from .test_parsing_corpus import FILES, read
+from medebench.models.answers.lenient_json import Number, Pairs, find_objects
+from tests.judge.answers import parse
+from tests.judge.test_parsing_corpus import FILES, read
 
 QUICK = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 

@@ -22,11 +22,11 @@ from pathlib import Path
 import pytest
 
 import medebench as mb
-from medebench.clients import Answer, Ask, encode_for_model, find_client
 from medebench.judge import ModelJudge, find_judge
-from medebench.judge.model import COMPLAINTS
-from medebench.runs.judging import JudgeLimits
+from medebench.judge.model_judge import COMPLAINTS
+from medebench.models import Answer, Ask, encode_for_model, find_client
 from medebench.runs.ledger import ScoreRow
+from medebench.runs.stages.judge_scores import JudgeLimits
 from tests.conftest import draw, write_set
 from tests.patience import PATIENCE
 

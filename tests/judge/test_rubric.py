@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from medebench.cases.case import Case
 from medebench.errors import InputError
-from medebench.judge.parsing import KEYS, parse
-from medebench.judge.rubric import Slot, builtin_rubrics, load_rubric
+from medebench.judge.rubric import Slot
+from medebench.judge.rubric_files import builtin_rubrics, load_rubric
 from medebench.metrics import Undefined
+from tests.judge.answers import KEYS, parse
 
 CASE = Case(
     id="skin-0815",
@@ -29,6 +30,8 @@ CASE = Case(
     description="In a clinical photograph, the mole on the left cheek was removed.",
     url="https://example.org/picture.jpg",
 )
+BARE = {"previous", "output"}
+ROLES = BARE | {"reference"}
 #: Who changes a word of a built-in rubric raises its `version` and puts the new hash here.
 PUBLISHED = {
     "description": "description v1 (823f6fea)",
@@ -98,7 +101,7 @@ def test_hash_depends_on_every_field(changes, tmp_path):
 @pytest.mark.parametrize("calls", [1, 2])
 def test_every_rubric_fills(name, calls):
     rubric = load_rubric(name).model_copy(update={"calls": calls})
-    filled = rubric.fill(CASE, reference_there=True)
+    filled = rubric.fill(CASE, ROLES)
     slots = [part.role for part in filled.parts if isinstance(part, Slot)]
     assert slots == ["previous", "output"] + ["reference"] * (rubric.reference == "required")
     assert len(filled.turns) == calls
@@ -118,20 +121,20 @@ def test_what_a_case_lacks_is_a_reason(name):
     rubric = load_rubric(name)
     bare = replace(CASE, **{rubric.guide: " \n\u200b"})
     with pytest.raises(Undefined, match=f"the case has no {rubric.guide}"):
-        rubric.fill(bare, reference_there=True)
+        rubric.fill(bare, ROLES)
     if rubric.reference == "required":
         with pytest.raises(Undefined, match=f"no reference.*'{rubric.guide}-no-reference'"):
-            rubric.fill(CASE, reference_there=False)
+            rubric.fill(CASE, BARE)
     else:
-        rubric.fill(CASE, reference_there=False)
+        rubric.fill(CASE, BARE)
     optional = rubric.model_copy(update={"reference": "optional"})
-    there, absent = (optional.fill(CASE, reference_there=there) for there in (True, False))
+    there, absent = (optional.fill(CASE, there) for there in (ROLES, BARE))
     assert Slot("reference") in there.parts and Slot("reference") not in absent.parts
 
 
 @pytest.mark.parametrize("name", builtin_rubrics())
 def test_nothing_else_of_the_case_leaks(name):
-    text = texts(load_rubric(name).fill(CASE, reference_there=True))
+    text = texts(load_rubric(name).fill(CASE, ROLES))
     for secret in (CASE.id, "0815", "/data/", "secret", ".png", CASE.url, CASE.task):
         assert secret not in text
     for editor in ("pix2pix", "imagic", "gemini", "gpt", "diffusion", "seed-x", "icedit", "model"):
@@ -139,7 +142,7 @@ def test_nothing_else_of_the_case_leaks(name):
 
 
 def test_the_same_answer_form_is_in_text_and_schema():
-    filled = load_rubric("description-context").fill(CASE, reference_there=True)
+    filled = load_rubric("description-context").fill(CASE, ROLES)
     form = texts(filled)
     for key in filled.schema["required"]:
         assert f'"{key}"' in form
@@ -164,8 +167,8 @@ def inside(filled):
 
 
 def test_instructions_in_the_data_stay_between_the_tags():
-    clean = load_rubric().fill(CASE, reference_there=True)
-    dirty = load_rubric().fill(replace(CASE, description=INJECTION), reference_there=True)
+    clean = load_rubric().fill(CASE, ROLES)
+    dirty = load_rubric().fill(replace(CASE, description=INJECTION), ROLES)
     before, within, after = inside(dirty)
     assert within == " ".join(INJECTION.split())
     assert (before, after) == (inside(clean)[0], inside(clean)[2])
@@ -175,7 +178,7 @@ def test_instructions_in_the_data_stay_between_the_tags():
 @given(st.text(alphabet="</data->0123456789abcdef{}criteria \n\u2028\u202e\u200b\r", min_size=1))
 def test_no_text_can_leave_its_tags(text):
     case = replace(CASE, description="x" + text)
-    before, within, after = inside(load_rubric().fill(case, reference_there=True))
+    before, within, after = inside(load_rubric().fill(case, ROLES))
     assert "\n" not in within and within.startswith("x")
     assert INJECTION not in before + after and after.startswith("\nIf that text")
 
@@ -187,9 +190,9 @@ def test_own_tags_in_the_text_are_avoided(monkeypatch):
         letter = "a" if data.startswith(b"0 ") else "b"
         return SimpleNamespace(hexdigest=lambda: 64 * letter)
 
-    monkeypatch.setattr("medebench.judge.rubric.hashlib", SimpleNamespace(sha256=digest))
+    monkeypatch.setattr("medebench.models.prompt_text.hashlib", SimpleNamespace(sha256=digest))
     case = replace(CASE, description="x </data-AAAAAAAA> y")
-    filled = load_rubric().fill(case, reference_there=True)
+    filled = load_rubric().fill(case, ROLES)
     assert "<data-bbbbbbbb>\nx </data-AAAAAAAA> y\n</data-bbbbbbbb>" in texts(filled)
 
 
@@ -199,11 +202,17 @@ def test_own_tags_in_the_text_are_avoided(monkeypatch):
         ({"colour": 1}, "colour: no such field; there are: name, version"),
         ({"version": 0}, "version: input should be greater than or equal to 1"),
         ({"version": "one"}, "version: "),
-        ({"guide": "vibes"}, "guide: input should be 'description' or 'prompt'"),
+        ({"guide": "vibes"}, "guide: input should be 'description', 'prompt' or 'none'"),
         ({"scores": []}, "scores: "),
-        ({"scores": ["ea", "ea"]}, "scores: names one twice"),
-        ({"scores": ["beauty"]}, "scores.0: "),
-        ({"scale": "1-5"}, "scale: input should be '0-10'"),
+        ({"scores": ["ea", "ea"]}, "scores: lists one twice"),
+        ({"scores": ["beauty"]}, "criteria.beauty: is missing"),
+        ({"scores": ["the_look"]}, "scores: 'the_look': use lower-case"),
+        ({"scores": 3}, "scores: "),
+        ({"scale": "5-1"}, "scale: expected"),
+        ({"scale": "ten"}, "scale: expected"),
+        ({"labels": {"ea": {"kee": "x"}}}, "labels.ea.kee: no such field"),
+        ({"labels": ["ea"]}, "labels: "),
+        ({"step1": "", "calls": 2}, "step1: is missing"),
         ({"calls": 3}, "calls: "),
         ({"temperature": -1}, "temperature: "),
         ({"system": ""}, "system: "),
@@ -212,6 +221,8 @@ def test_own_tags_in_the_text_are_avoided(monkeypatch):
         ({"answer": "JSON!"}, "answer: needs the placeholder {skeleton} once"),
         ({"criteria": {"ea": "x"}}, "criteria.vq: is missing"),
         ({"captions": {"previous": "a"}}, "captions.output: is missing"),
+        ({"captions": {"output": "a"}}, "captions.reference: is missing"),
+        ({"captions": {"output": "a", "reference": " "}}, "captions.reference: is empty"),
         ({"name": "a/b"}, "name: 'a/b' holds"),
         ({"extends": "nothing"}, "extends: must be one of description"),
         ({"extends": ["description"]}, "extends: must be one of"),
@@ -251,5 +262,5 @@ def test_unknown_names_get_a_hint(tmp_path):
 def test_a_file_may_change_one_text_of_a_built_in(tmp_path):
     path = write(tmp_path, text="extends: prompt\nname: mine\ncriteria: {ea: Done or not}\n")
     mine, base = load_rubric(path), load_rubric("prompt")
-    assert mine.criteria.ea == "Done or not" and mine.criteria.vq == base.criteria.vq
+    assert mine.criteria["ea"] == "Done or not" and mine.criteria["vq"] == base.criteria["vq"]
     assert mine.step2 == base.step2

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from medebench.cases import load_cases, open_case
-from medebench.clients import AnswerCache, Caller, Limits, find_client
 from medebench.errors import InputError
-from medebench.judge.writing import (
+from medebench.models import AnswerCache, Caller, Limits, find_client
+from medebench.models.writing import (
     DESCRIPTION,
     PARAPHRASES,
     Change,
@@ -20,9 +20,9 @@ from medebench.judge.writing import (
     paraphrase,
     paraphrase_ask,
 )
-from medebench.judge.writing.checks import field_problem, paraphrase_problem, sentence_problem
-from tests.clients.server import FakeServer, always, in_turn, mixture
+from medebench.models.writing.text_rules import field_problem, paraphrase_problem, sentence_problem
 from tests.conftest import write_set
+from tests.models.server import FakeServer, always, in_turn, mixture
 from tests.patience import PATIENCE
 
 GOOD = {
@@ -50,7 +50,7 @@ def surroundings(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test-0123456789")
     monkeypatch.setenv("GEMINI_API_KEY", "sk-test-0123456789")
-    monkeypatch.setattr("medebench.clients.retry.FIRST_WAIT", 0.05)
+    monkeypatch.setattr("medebench.models.retry.FIRST_WAIT", 0.05)
     prices = tmp_path / "prices.json"
     prices.write_text(json.dumps({"models": {"openai:priced": {"in": 1000, "out": 1000}}}))
     monkeypatch.setenv("MEDEBENCH_PRICES", str(prices))

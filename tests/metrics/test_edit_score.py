@@ -16,11 +16,11 @@ from PIL import Image
 
 import medebench as mb
 from medebench.cases.case import Case
-from medebench.encoders.base import Read
 from medebench.encoders.biovil import BioVilEncoder
+from medebench.encoders.encoder import TextFeatures
 from medebench.errors import InputError, NotReadyError
 from medebench.metrics import find_metrics, metric_info
-from medebench.metrics.base import BatchMetric, Measured, Subject, Undefined
+from medebench.metrics.metric import BatchMetric, Measured, Subject, Undefined
 from medebench.metrics.semantic import direction, make, semantic_metric
 from tests.conftest import draw
 from tests.encoders.plain import PlainEncoder
@@ -104,7 +104,7 @@ class Deaf(PlainEncoder):
     """Takes all texts that begin alike for the same."""
 
     @staticmethod
-    def one_read(text: str) -> Read:
+    def one_read(text: str) -> TextFeatures:
         return PlainEncoder.one_read(text[:2])
 
 
@@ -148,6 +148,6 @@ def test_it_is_found_by_name(tmp_path, monkeypatch):
     told = metric_info("edit_score:biovil-t")
     assert told is not None and (told.name, told.better) == ("edit_score_biovil-t", "higher")
     assert (told.low, told.high, told.needs) == (-1, 1, ("prompt", "caption"))
-    with pytest.raises(InputError, match="reads no texts") as error:
+    with pytest.raises(InputError, match="has no text encoder") as error:
         make("edit_score", "rad-dino", "auto", None)
     assert not isinstance(error.value, NotReadyError)

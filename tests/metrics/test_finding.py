@@ -132,5 +132,5 @@ def test_a_file_may_hold_a_metric_with_a_network(tmp_path):
     assert one.name == "mine"
     with pytest.raises(InputError, match="is a built-in name"):
         find_metrics([f"{file}:TAKEN"])
-    with pytest.raises(InputError, match="is a class; name an object of it"):
+    with pytest.raises(InputError, match="is a class"):
         find_metrics([f"{file}:Mine"])

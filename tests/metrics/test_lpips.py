@@ -20,11 +20,11 @@ from PIL import Image
 
 from medebench.cases import load_cases, open_case
 from medebench.errors import InputError, NotReadyError
-from medebench.metrics.base import Measured, Subject, Undefined
-from medebench.metrics.perceptual import INFOS, comparing, lpips, lpips_metric
+from medebench.metrics.metric import Measured, Subject, Undefined
+from medebench.metrics.perceptual import INFOS, lpips, lpips_comparer, lpips_metric
 from medebench.metrics.perceptual.backbones import ALEX, BACKBONES, VGG, Conv
-from medebench.metrics.perceptual.reading import read_weights
-from medebench.metrics.perceptual.regions import cell_shares
+from medebench.metrics.perceptual.lpips_regions import cell_shares
+from medebench.metrics.perceptual.lpips_weights import read_weights
 from medebench.weights import find_weights
 from tests.conftest import draw
 from tests.references import run_reference
@@ -358,7 +358,7 @@ def test_a_small_roi_needs_only_its_surroundings(drawn, net, monkeypatch):
         roi = _roi(*size, rows, (3, 40))
         boxed = lpips(first, second, net, weights=drawn(net), roi=roi)
         with monkeypatch.context() as patch:
-            patch.setattr("medebench.metrics.perceptual.regions._ALL", 0.0)
+            patch.setattr("medebench.metrics.perceptual.lpips_regions._ALL", 0.0)
             whole = lpips(first, second, net, weights=drawn(net), roi=roi)
         assert boxed == pytest.approx(whole, rel=3e-6)
 
@@ -372,7 +372,7 @@ def test_a_large_picture_is_looked_at_in_pieces(drawn, net, size, shown, monkeyp
     whole = lpips(first, second, net, weights=drawn(net))
     inside = lpips(first, second, net, weights=drawn(net), roi=roi)
     # Pieces of 128 and of 16 pixels a side, together with what they look at around them.
-    monkeypatch.setattr(comparing, "PIECE", shown**2 * BACKBONES[net].bytes_a_pixel)
+    monkeypatch.setattr(lpips_comparer, "PIECE", shown**2 * BACKBONES[net].bytes_a_pixel)
     assert lpips(first, second, net, weights=drawn(net)) == pytest.approx(whole, rel=3e-6)
     pieces = lpips(first, second, net, weights=drawn(net), roi=roi)
     assert pieces == pytest.approx(inside, rel=3e-6)
@@ -382,7 +382,9 @@ def test_a_large_picture_is_looked_at_in_pieces(drawn, net, size, shown, monkeyp
 def test_too_small_a_picture_is_a_reason(drawn, net, least):
     first, second = draw(1, least, 40), draw(2, least, 40)
     assert lpips(first, second, net, weights=drawn(net)) > 0
-    with pytest.raises(Undefined, match=f"40 x {least - 1} pixels are too few.* {least} x {least}"):
+    with pytest.raises(
+        Undefined, match=f"40 x {least - 1} pixels is too small.* {least} x {least}"
+    ):
         lpips(first[1:], second[1:], net, weights=drawn(net))
 
 
@@ -462,10 +464,10 @@ def test_the_reference_is_looked_at_once_for_two_metrics(cache, drawn, small_set
 def test_what_was_seen_of_all_serves_a_small_roi(drawn):
     first, second = draw(1, 416, 300), draw(2, 416, 300)
     roi = _roi(416, 300, (190, 204), (20, 40))
-    comparer = comparing.Comparer("alex", find_weights(drawn("alex")))
-    comparer.compare(comparing.Asked(first, [second], key="first"))
+    comparer = lpips_comparer.Comparer("alex", find_weights(drawn("alex")))
+    comparer.compare(lpips_comparer.Comparison(first, [second], key="first"))
     assert comparer.passes == 2
-    (value,) = comparer.compare(comparing.Asked(first, [second], roi=roi, key="first"))
+    (value,) = comparer.compare(lpips_comparer.Comparison(first, [second], roi=roi, key="first"))
     assert comparer.passes == 3
     assert value == pytest.approx(lpips(first, second, weights=drawn("alex"), roi=roi), rel=3e-6)
 
@@ -498,13 +500,13 @@ def test_cases_without_a_number_say_why(cache, drawn, make_set, tmp_path):
     for role in ("previous", "changed", "previous_mask"):
         path = folder / "editing" / role / "1.png"
         Image.open(path).resize((64, 30)).save(path)
-    with pytest.raises(Undefined, match="64 x 30 pixels are too few"):
+    with pytest.raises(Undefined, match="64 x 30 pixels is too small"):
         inside.prepare(next(_subjects(folder)))
 
 
 def test_less_memory_means_fewer_at_once(cache, drawn, small_set, monkeypatch):
     """No real shortage can be had in a test: passes of more than two pictures are made to fail."""
-    passed = comparing.Comparer._pass
+    passed = lpips_comparer.Comparer._pass
     most = [2]
 
     def narrow(self, network, piece, part, seen, remember):
@@ -514,7 +516,7 @@ def test_less_memory_means_fewer_at_once(cache, drawn, small_set, monkeypatch):
 
     subjects = list(_subjects(small_set, 7))[:7]
     expected = [lpips(s.case.reference, s.output, weights=drawn("alex")) for s in subjects]
-    monkeypatch.setattr(comparing.Comparer, "_pass", narrow)
+    monkeypatch.setattr(lpips_comparer.Comparer, "_pass", narrow)
     metric = lpips_metric("lpips_alex", drawn("alex"))
     np.testing.assert_allclose(_values(metric, subjects), expected, rtol=0, atol=1e-6)
     most[0] = 0
@@ -579,9 +581,9 @@ def test_a_file_that_is_a_program_is_not_run(tmp_path, suffix):
     assert "\n" not in str(told.value)
     assert not mark.exists() and warned == []
     if suffix == ".ckpt":
-        assert "asks for builtins.exec" in str(told.value)
+        assert "refers to builtins.exec" in str(told.value)
     else:
-        assert "(would run code, or is no file of tensors)" in str(told.value)
+        assert "(would run code, or is not a file of tensors)" in str(told.value)
 
 
 def test_torchscript_is_refused_in_our_words(tmp_path):
@@ -592,7 +594,7 @@ def test_torchscript_is_refused_in_our_words(tmp_path):
         archive.writestr("script/version", b"3\n")
     with (
         warnings.catch_warnings(record=True) as warned,
-        pytest.raises(InputError, match="would run code, or is no file of tensors"),
+        pytest.raises(InputError, match="would run code, or is not a file of tensors"),
     ):
         warnings.simplefilter("always")
         read_weights(path, ALEX)
@@ -619,8 +621,8 @@ def test_files_of_weights_that_are_wrong_are_told(tmp_path):
     endless = {"Conv_0": {"kernel": head["Conv_0"]["kernel"] * np.nan}}
     assert "not finite" in told(_tree_file(path, NetLinLayer_0=endless))
     objects = {"Conv_0": {"kernel": np.array([None])}}
-    assert "arrays of the kind 'O8'" in told(_tree_file(path, NetLinLayer_0=objects))
-    assert "else than arrays" in told(_tree_file(path, NetLinLayer_0=[1.0]))
+    assert "arrays of type 'O8'" in told(_tree_file(path, NetLinLayer_0=objects))
+    assert "other than named arrays" in told(_tree_file(path, NetLinLayer_0=[1.0]))
     assert "no LPIPS weights for 'vgg': lacks VGG16_0/Conv_0" in told(_tree_file(path), VGG)
     path.write_bytes(path.read_bytes()[:-100_000])
     assert "cannot be read" in told(path)
@@ -637,5 +639,5 @@ def test_heads_alone_are_told(tmp_path):
     with pytest.raises(InputError, match="the heads without their network; save all of it"):
         read_weights(path, ALEX)
     torch.save([torch.ones(1)], path)
-    with pytest.raises(InputError, match="holds no state dict"):
+    with pytest.raises(InputError, match="no state dict"):
         read_weights(path, ALEX)

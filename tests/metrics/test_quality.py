@@ -19,9 +19,9 @@ from medebench.errors import InputError, NotReadyError
 from medebench.metrics import Subject, Undefined, find_metrics
 from medebench.metrics.quality import brisque as brisque_module
 from medebench.metrics.quality.brisque import brisque, find_brisque, read_brisque
-from medebench.metrics.quality.features import fit, grey, mscn, neighbours
-from medebench.metrics.quality.metrics import INFOS, make
+from medebench.metrics.quality.natural_statistics import fit, grey, mscn, neighbours
 from medebench.metrics.quality.niqe import NiqeParameters, halve, niqe, patch_features, read_niqe
+from medebench.metrics.quality.quality_metrics import INFOS, make
 from tests.conftest import draw
 from tests.references import FOLDER, run_reference
 

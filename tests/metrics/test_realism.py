@@ -7,13 +7,13 @@ import pytest
 from scipy.linalg import sqrtm
 
 import medebench as mb
-from medebench.cases.image import read_picture
-from medebench.encoders.extract import Extractor
+from medebench.encoders.extractor import Extractor
 from medebench.encoders.inception import InceptionEncoder
 from medebench.errors import InputError
+from medebench.images.picture import read_picture
 from medebench.metrics import SetMetric, find_metrics, metric_info
 from medebench.metrics.realism import fid, fid_metric, kid, kid_metric
-from medebench.metrics.realism.sets import INFOS, KID_BELOW, LEAST, info, make
+from medebench.metrics.realism.set_metrics import INFOS, KID_BELOW, LEAST, info, make
 from tests.encoders.plain import PlainEncoder
 from tests.metrics.test_fid import features
 
@@ -95,7 +95,7 @@ def test_fid_names_its_bias(sets):
     groups = np.arange(40)
     score = fid_metric(PlainEncoder()).measure(*sets, groups, groups)
     assert 0 < score.detail["floor"] < score.value
-    assert "biased upwards: 40 pictures are fewer than 2048" in score.detail["note"]
+    assert "biased upwards: 40 images are fewer than 2048" in score.detail["note"]
     assert "prefer kid_plain" in score.detail["note"]
     many = features(KID_BELOW, 3, 1), features(KID_BELOW, 3, 2)
     score = fid_metric(PlainEncoder()).measure(*many, np.arange(KID_BELOW), np.arange(KID_BELOW))
@@ -157,5 +157,5 @@ def test_what_the_numbers_mean_needs_no_weights(tmp_path, monkeypatch):
     assert one is info("kid_inception") and one.better == "lower" and one.low == -np.inf
     assert INFOS["fid_inception"].low == 0 and INFOS["fid_inception"].high == np.inf
     assert "medebench weights get inception" in make("fid_inception").problem()
-    with pytest.raises(InputError, match="'fid_clip': is no FID or KID"):
+    with pytest.raises(InputError, match="'fid_clip': is not FID or KID"):
         make("fid_clip")

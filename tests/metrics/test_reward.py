@@ -13,10 +13,10 @@ from torch import nn
 from medebench.cases import load_cases, open_case
 from medebench.errors import InputError, NotReadyError
 from medebench.metrics import Measured, Subject, Undefined, find_metrics
-from medebench.metrics.reward.inputs import finish, prepare
-from medebench.metrics.reward.metrics import INFOS, make, reward_metric
-from medebench.metrics.reward.network import load_network
-from medebench.metrics.reward.reading import RewardReader
+from medebench.metrics.reward.reward_inputs import finish, prepare
+from medebench.metrics.reward.reward_metrics import INFOS, make, reward_metric
+from medebench.metrics.reward.reward_network import load_network
+from medebench.metrics.reward.reward_reader import RewardReader
 from tests.conftest import draw
 from tests.references import run_reference
 
@@ -332,16 +332,16 @@ def without(name):
     [
         (without(BLOCK), f"lacks {BLOCK}"),
         (lambda s: s.update({BLOCK: torch.zeros(4, 3)}), rf"{BLOCK} is (4, 3), not (384, 128)"),
-        (lambda s: s.update({f"{BLOCK}s": torch.zeros(1)}), f"no place, such as {BLOCK}s"),
+        (lambda s: s.update({f"{BLOCK}s": torch.zeros(1)}), f"unexpected, such as {BLOCK}s"),
         (without("blip.text_encoder.embeddings.LayerNorm.bias"), "LayerNorm.bias"),
-        (without("mlp.layers.7.weight"), "does not end in one number"),
-        (without("mlp.layers.2.weight"), "mlp.layers.4 does not follow"),
+        (without("mlp.layers.7.weight"), "does not end in a single number"),
+        (without("mlp.layers.2.weight"), "mlp.layers.4 does not match"),
         (
             lambda s: s.update({"blip.visual_encoder.pos_embed": torch.zeros(1, 11, SEEN)}),
             "10 places of 56 pixels",
         ),
         (lambda s: {"model": s}, "lacks blip.visual_encoder"),
-        (lambda s: [1, 2], "a list, not tensors"),
+        (lambda s: [1, 2], "a list, not named tensors"),
     ],
 )
 def test_weights_that_do_not_fit_are_named(changed, change, said):
@@ -358,7 +358,7 @@ def test_settings_that_do_not_fit_are_named(folder, tmp_path):
 
 def test_files_that_are_damaged_or_missing(folder, tmp_path, monkeypatch):
     (tmp_path / "ImageReward.pt").write_bytes(b"not a checkpoint")
-    with pytest.raises(InputError, match="not the weights of ImageReward"):
+    with pytest.raises(InputError, match="not the ImageReward weights"):
         load_network(tmp_path / "ImageReward.pt")
     monkeypatch.delenv("MEDEBENCH_WEIGHTS", raising=False)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))

@@ -19,16 +19,16 @@ from scipy.spatial import distance
 
 import medebench as mb
 from medebench.cases.case import Case
-from medebench.encoders.base import Read
 from medebench.encoders.dual import DualEncoder
-from medebench.encoders.single import SingleEncoder
+from medebench.encoders.encoder import TextFeatures
+from medebench.encoders.image_only import SingleEncoder
 from medebench.errors import InputError, NotReadyError
 from medebench.metrics import find_metrics, metric_info, not_ready
-from medebench.metrics.base import BatchMetric, Measured, Subject, Undefined
+from medebench.metrics.metric import BatchMetric, Measured, Subject, Undefined
 from medebench.metrics.semantic import FAMILIES, change, cosine, info, make, semantic_metric
 from tests.conftest import draw
-from tests.editors.conftest import into_cache
 from tests.encoders.plain import PlainEncoder
+from tests.systems.conftest import into_cache
 
 #: Those that any encoder can serve.
 USUAL = [family for family in FAMILIES if not family.endswith("_published")]
@@ -209,14 +209,14 @@ def test_isim_of_a_model_without_texts(dinov2, subjects):
 
 
 def test_texts_are_refused_where_none_are_read(dinov2):
-    words = "reads no texts"
+    words = "has no text encoder"
     for family in ("talign_prompt", "dalign_description"):
         with pytest.raises(InputError, match=words):
             semantic_metric(family, SingleEncoder(str(dinov2)))
         with pytest.raises(InputError, match=words):
             make(family, str(dinov2), "auto", None)
         # A known one is refused before its weights are looked for.
-        with pytest.raises(InputError, match=f"{words}; isim_rad-dino there is") as error:
+        with pytest.raises(InputError, match=f"{words}; use isim_rad-dino") as error:
             make(family, "rad-dino", "auto", None)
         assert not isinstance(error.value, NotReadyError)
 
@@ -271,7 +271,7 @@ import numpy as np
 from PIL import Image
 import medebench as mb
 from medebench.cases.case import Case
-from medebench.metrics.base import Subject
+from medebench.metrics.metric import Subject
 from medebench.metrics.semantic import make
 case = Case("1", Path({str(subjects[0].case.case.previous)!r}), "remove the scar number 1")
 subject = Subject(mb.open_case(case), np.asarray(Image.open({str(tmp_path / "out.png")!r})))
@@ -346,7 +346,7 @@ class Nothing(PlainEncoder):
     @staticmethod
     def one_read(text):
         read = PlainEncoder.one_read(text)
-        return Read(read.features * 0, 1, 1) if "z" in text else read
+        return TextFeatures(read.features * 0, 1, 1) if "z" in text else read
 
 
 def test_vectors_without_direction_give_a_reason(tmp_path):
@@ -357,7 +357,7 @@ def test_vectors_without_direction_give_a_reason(tmp_path):
     told = run(metric, [plain, black, mute])
     assert isinstance(told[0], Measured)
     for one in told[1:]:
-        assert isinstance(one, Undefined) and "without a direction" in str(one)
+        assert isinstance(one, Undefined) and "zero vector" in str(one)
 
 
 def test_a_picture_too_narrow_for_the_encoder_is_a_reason(clip, tmp_path):

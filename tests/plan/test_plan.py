@@ -65,7 +65,7 @@ def test_a_plan_runs_everything_and_continues(write_plan, tmp_path, small_set):
     ("text", "words"),
     [
         ("editors: [identity]", "cases: field required"),
-        ("cases: {set}", "editors: name at least one"),
+        ("cases: {set}", "systems: name at least one"),
         ("cases: {set}\neditors: [identity]\nmetricks: [cp]", "metricks: no such field; there are"),
         (
             "cases: {set}\neditors: [{editor: blur, setings: {}}]",

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 import medebench as mb
-from medebench.cases.audit.kin import kin
+from medebench.audit.related_cases import kin
 from medebench.errors import InputError
 from medebench.plan import load_plan, run_plan
 
@@ -107,6 +107,18 @@ def test_kin_do_not_stand_on_both_sides(plan_of, tmp_path, small_set):
     assert not sides[0] & sides[1]
 
 
+def test_a_sweep_on_three_pictures_has_a_word_in_place_of_intervals(plan_of, tmp_path):
+    done = run_plan(plan_of(CONTROLS))
+    tuned = done.runs[0].info.tuned
+    assert tuned.cases < 4
+    word = f"no interval: {tuned.cases} source image{'s' * (tuned.cases > 1)}"
+    for one in tuned.tried:
+        assert (one.interval, one.why) == (None, word)
+    page = next((tmp_path / "results").rglob("index.html")).read_text("utf-8")
+    section = page[page.index("were chosen among 3") :].partition("</table>")[0]
+    assert section.count(word) == 3
+
+
 def test_a_set_of_one_picture_cannot_be_split(plan_of, small_set):
     for path in (small_set / "editing/previous").iterdir():
         Image.open(small_set / "editing/previous/1.png").save(path)
@@ -126,7 +138,7 @@ def test_a_set_of_one_picture_cannot_be_split(plan_of, small_set):
         ("sigma: [8, 2, 4]", "strength: [1]", "no setting 'strength'"),
         ("name: soft,", "name: soft, settings: {sigma: 3},", "'sigma' is in settings too"),
         ("share: 0.5", "share: 1.5", "choose.share: input should be less than 1"),
-        (", sweep: {sigma: [8, 2, 4]}", "", "no editor has a sweep"),
+        (", sweep: {sigma: [8, 2, 4]}", "", "no system has a sweep"),
         ("[8, 2, 4]", str(list(range(1, 103))), "102 combinations; at most 100"),
     ],
 )

@@ -62,9 +62,9 @@ def test_scores_of_an_old_definition_are_done_again_once(aged):
 
 
 def test_an_old_finding_is_shown(aged, tmp_path):
-    from medebench.report import build_report
-    from medebench.report.collect import collect
-    from medebench.report.findings import read_findings
+    from medebench.reporting import build_report
+    from medebench.reporting.collect import collect
+    from medebench.reporting.run_findings import read_findings
 
     for one in read_findings(collect([aged])):
         assert one.type == "success" and one.margin >= 0 and one.judge == ""

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 import medebench as mb
 from medebench.cli import app
-from medebench.report.collect import collect
-from medebench.runs.ledger import STALE_CASE, STALE_SET
+from medebench.reporting.collect import collect
+from medebench.runs.ledger import STALE, STALE_CASE, STALE_SET
 from tests.runs.test_learned import Distance, Grey
 from tests.runs.test_own_attention import looker
 
@@ -45,7 +45,7 @@ def made(small_set, tmp_path, editor, name=""):
 def fresh(small_set, tmp_path, editor, metrics=METRICS, judge=None):
     """The scores of a run that never saw the old case."""
     run = made(small_set, tmp_path, editor, "fresh")
-    return mb.score(run, metrics, judge)[0].frame()
+    return mb.score(run, metrics, judge).frame()
 
 
 def of(frame, case):
@@ -54,7 +54,7 @@ def of(frame, case):
 
 @pytest.mark.parametrize("role", ["changed", "previous_mask"])
 def test_a_changed_reference_or_mask_is_scored_again(small_set, tmp_path, role):
-    run = mb.score(made(small_set, tmp_path, "blur"), METRICS, "offline")[0]
+    run = mb.score(made(small_set, tmp_path, "blur"), METRICS, "offline")
     before = run.frame()
     invert(files(small_set, role, "1"))
     assert set(of(run.frame(), "1")["reason"]) == {STALE_CASE}
@@ -70,7 +70,7 @@ def test_a_file_of_the_same_size_and_time_is_noticed(small_set, tmp_path):
     for role in ("previous", "changed"):
         Image.open(files(small_set, role, "1")).save(path)
         files(small_set, role, "1").write_bytes(path.read_bytes())
-    run = mb.score(made(small_set, tmp_path, "identity"), ["ssim"])[0]
+    run = mb.score(made(small_set, tmp_path, "identity"), ["ssim"])
     reference = files(small_set, "changed", "1")
     was, data = reference.stat(), bytearray(reference.read_bytes())
     data[-3000:] = bytes(3000)
@@ -89,7 +89,7 @@ def test_a_file_of_the_same_size_and_time_is_noticed(small_set, tmp_path):
     ],
 )
 def test_what_the_editor_saw_must_not_change(small_set, tmp_path, editor, role, named):
-    run = mb.score(made(small_set, tmp_path, editor), METRICS)[0]
+    run = mb.score(made(small_set, tmp_path, editor), METRICS)
     before = run.frame()
     path = files(small_set, role, "1")
     whole = path.read_bytes()
@@ -105,7 +105,7 @@ def test_what_the_editor_saw_must_not_change(small_set, tmp_path, editor, role, 
 
 
 def test_texts_count_too(small_set, tmp_path):
-    run = mb.score(made(small_set, tmp_path, "blur"), METRICS)[0]
+    run = mb.score(made(small_set, tmp_path, "blur"), METRICS)
     before = run.frame()
     tell(small_set, "1", detailed_prompt="another description", Organ="Face")
     assert set(of(run.frame(), "1")["reason"]) == {STALE_CASE}
@@ -119,7 +119,7 @@ def test_texts_count_too(small_set, tmp_path):
 
 
 def test_an_input_that_was_only_written_anew_is_the_same_input(small_set, tmp_path):
-    run = mb.score(made(small_set, tmp_path, "blur"), METRICS)[0]
+    run = mb.score(made(small_set, tmp_path, "blur"), METRICS)
     before = run.frame()
     path = files(small_set, "previous", "1")
     picture = Image.open(path)
@@ -134,7 +134,7 @@ def test_an_adopted_output_is_scored_against_the_new_reference(small_set, tmp_pa
     theirs.mkdir()
     for case in "1234":
         Image.open(files(small_set, "changed", case)).save(theirs / f"{case}_0.png")
-    run = mb.score(mb.adopt(theirs, small_set, tmp_path / "run"), ["ssim"])[0]
+    run = mb.score(mb.adopt(theirs, small_set, tmp_path / "run"), ["ssim"])
     assert set(run.frame()["value"]) == {1.0}
     invert(files(small_set, "changed", "1"))
     mb.score(run, ["ssim"])
@@ -142,7 +142,7 @@ def test_an_adopted_output_is_scored_against_the_new_reference(small_set, tmp_pa
 
 
 def test_scores_of_sets_go_with_the_cases(small_set, tmp_path):
-    run = mb.score(made(small_set, tmp_path, "blur"), [Distance(Grey())])[0]
+    run = mb.score(made(small_set, tmp_path, "blur"), [Distance(Grey())])
     before = run.sets()
     invert(files(small_set, "changed", "1"))
     assert set(run.sets()["reason"]) == {STALE_SET} and run.sets()["value"].is_null().all()
@@ -176,14 +176,14 @@ def test_findings_and_attention_go_with_the_roi(tmp_path):
         samples[-1] |= {key: f"editing/{role}/{case.id}.png" for key, role in pictures.items()}
     (folder / "editing/editing_metadata.json").write_text(json.dumps({"samples": samples}))
     call = looker(tmp_path, "(request.case.previous.mean(axis=2) / 255).astype(np.float32)")
-    run = mb.ground(mb.score(mb.edit(folder, call, tmp_path / "run"), ["cp"], "offline"))[0]
+    run = mb.ground(mb.score(mb.edit(folder, call, tmp_path / "run"), ["cp"], "offline"))
     before, one = run.frame(), cases.cases[0].id
     roi = folder / f"editing/previous_mask/{one}.png"
     Image.fromarray(np.roll(np.asarray(Image.open(roi)), 40, axis=0)).save(roi)
     assert set(of(run.frame(), one)["reason"]) == {STALE_CASE}
     mb.ground(run)
     other = mb.edit(folder, call, tmp_path / "other")
-    expected = mb.ground(mb.score(other, ["cp"], "offline"))[0].frame()
+    expected = mb.ground(mb.score(other, ["cp"], "offline")).frame()
     grounded = run.frame().filter(case=one, metric="attention_iou")["value"][0]
     assert grounded == expected.filter(case=one, metric="attention_iou")["value"][0]
     assert grounded != before.filter(case=one, metric="attention_iou")["value"][0]
@@ -197,8 +197,8 @@ def test_findings_and_attention_go_with_the_roi(tmp_path):
 
 
 def test_report_and_export_say_so_and_end_with_1(small_set, tmp_path):
-    run = mb.score(made(small_set, tmp_path, "blur"), METRICS, "offline")[0]
-    other = mb.score(made(small_set, tmp_path, "noise"), METRICS, "offline")[0]
+    run = mb.score(made(small_set, tmp_path, "blur"), METRICS, "offline")
+    other = mb.score(made(small_set, tmp_path, "noise"), METRICS, "offline")
     invert(files(small_set, "changed", "1"))
     mb.score(other, METRICS, "offline")
     paths, report = [str(run.path), str(other.path)], tmp_path / "report"
@@ -223,8 +223,44 @@ def test_report_and_export_say_so_and_end_with_1(small_set, tmp_path):
     assert "out of date" not in (report / "index.html").read_text()
 
 
+def test_an_output_replaced_by_hand_has_no_scores_until_it_is_scored(small_set, tmp_path):
+    """Whoever reads scores looks at the outputs too, and says so."""
+    run = mb.score(made(small_set, tmp_path, "blur"), [*METRICS, Distance(Grey())], "offline")
+    before, report, table = run.frame(), tmp_path / "report", tmp_path / "scores.csv"
+    invert(run.output_path("1", 0))
+    run.output_path("2", 0).unlink()
+    assert set(of(run.frame(), "1")["reason"]) == {STALE}
+    # Nobody put another in the place of one that is gone.
+    assert of(run.frame(), "2").equals(of(before, "2"))
+    assert set(run.sets()["reason"]) == {STALE_SET}
+    parts, words = run.sets().height, "of 1 case are out of date and left out: the output"
+    assert collect([run]).outdated == (4 + parts, 1)
+    done = CliRunner().invoke(app, ["report", str(run.path), "--out", str(report)])
+    assert done.exit_code == 1 and words in done.stderr
+    assert words in (report / "index.html").read_text()
+    done = CliRunner().invoke(app, ["export", str(run.path), "--out", str(table)])
+    assert done.exit_code == 1 and words in done.stderr
+    assert pl.read_csv(table).filter(case=1)["value"].is_null().all()
+    # Scored by one metric alone, the others are still those of the picture before.
+    mb.score(run, ["cp"])
+    left = run.frame().filter(case="1")
+    assert left.filter(metric="cp")["value"][0] != before.filter(case="1", metric="cp")["value"][0]
+    assert set(left.filter(pl.col("metric") != "cp")["reason"]) == {STALE}
+    assert run.outdated(left)[0] >= 3
+
+
+def test_a_case_that_is_settled_is_not_counted_again(small_set, tmp_path):
+    metrics = [*METRICS, Distance(Grey())]
+    run = mb.score(made(small_set, tmp_path, "blur"), metrics)
+    tell(small_set, "1", prompt="Do something else.")
+    mb.score(run, metrics)
+    assert collect([run]).outdated is None
+    invert(files(small_set, "changed", "2"))
+    assert collect([run]).outdated == (2 + run.sets().height, 1)
+
+
 def test_scores_can_be_exported_where_the_cases_are_not(small_set, tmp_path):
-    run = mb.score(made(small_set, tmp_path, "blur"), METRICS)[0]
+    run = mb.score(made(small_set, tmp_path, "blur"), METRICS)
     before = run.frame()
     small_set.rename(tmp_path / "elsewhere")
     assert mb.open_run(run.path).frame().equals(before)
@@ -246,11 +282,11 @@ def test_a_real_reference_replaced_after_scoring(excerpt, tmp_path):
             target = folder / path.relative_to(excerpt)
             target.parent.mkdir(exist_ok=True)
             target.write_bytes(path.read_bytes())
-    run = mb.score(mb.edit(folder, "identity", tmp_path / "run"), ["ssim"])[0]
+    run = mb.score(mb.edit(folder, "identity", tmp_path / "run"), ["ssim"])
     before = of(run.frame(), ids[0])["value"][0]
     invert(mb.load_cases(folder)[ids[0]].reference)
     assert of(run.frame(), ids[0])["value"][0] is None
     mb.score(run, ["ssim"])
     after = of(run.frame(), ids[0])["value"][0]
-    expected = mb.score(mb.edit(folder, "identity", tmp_path / "again"), ["ssim"])[0].frame()
+    expected = mb.score(mb.edit(folder, "identity", tmp_path / "again"), ["ssim"]).frame()
     assert after == of(expected, ids[0])["value"][0] and after < before - 0.1

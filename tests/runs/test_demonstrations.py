@@ -10,9 +10,9 @@ import pytest
 from PIL import Image
 
 import medebench as mb
-from medebench.cases.audit.kin import kin
-from medebench.editors import Refused
+from medebench.audit.related_cases import kin
 from medebench.runs.demonstrations import Demonstrations
+from medebench.systems import Refused
 
 EDITOR = """
 import medebench as mb

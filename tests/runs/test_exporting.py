@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import medebench as mb
 from medebench.cli import app
-from medebench.report.formats import csv_text
+from medebench.page.table import csv_text
 from medebench.spreadsheet import original, plain, plain_texts
 from tests.conftest import write_set
 

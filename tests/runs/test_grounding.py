@@ -8,17 +8,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import medebench as mb
+from medebench.cli import app
 from medebench.errors import BusyError
 from medebench.grounding import FAILURE_TYPES, GROUNDING_METRICS, chance, hot_region, iou
-from medebench.grounding.maps import read_map, write_map
-from medebench.grounding.regions import read_region
-from medebench.report import build_report
-from medebench.runs import attending, grounding
-from medebench.runs.attending import SCORES
-from medebench.runs.diagnosing import FINDING
+from medebench.grounding.attention_files import read_map, write_map
+from medebench.grounding.change_files import read_region
+from medebench.reporting import build_report
 from medebench.runs.ledger import ScoreRow
+from medebench.runs.stages import attention_scores, change_scores
+from medebench.runs.stages.attention_scores import SCORES
+from medebench.runs.stages.run_diagnosis import FINDING
 
 
 def rows(run, metric):
@@ -78,7 +80,7 @@ def test_the_region_lies_beside_the_run(runs):
 def test_a_second_time_nothing_is_computed(runs, monkeypatch):
     mb.ground(runs)
     before = runs[0].path.joinpath("change/1_0.png").stat().st_mtime_ns
-    monkeypatch.setattr(grounding, "measure", lambda *_: pytest.fail("measured again"))
+    monkeypatch.setattr(change_scores, "measure", lambda *_: pytest.fail("measured again"))
     mb.ground(runs)
     assert runs[0].path.joinpath("change/1_0.png").stat().st_mtime_ns == before
 
@@ -204,7 +206,7 @@ def test_attention_is_measured_once_and_anew_for_another_map(runs, monkeypatch):
     attended(run, run.cases)
     mb.ground(run)
     before = rows(run, "attention_iou")
-    monkeypatch.setattr(attending, "read_map", lambda *_: pytest.fail("measured again"))
+    monkeypatch.setattr(attention_scores, "read_map", lambda *_: pytest.fail("measured again"))
     mb.ground(run)
     monkeypatch.undo()
     write_map(run.attention_path("2", 0), np.eye(64, dtype=np.float32))
@@ -242,3 +244,13 @@ def test_the_63_real_outputs(excerpt, tmp_path):
     assert len(set(found)) >= 4
     page = build_report(runs, tmp_path / "report").index.read_text(encoding="utf-8")
     assert "Of the 63 outputs of 7 models" in page
+
+
+def test_the_command_names_the_ceiling(small_set, tmp_path):
+    blur, reference = (
+        str(mb.edit(small_set, name, out=tmp_path / name).path) for name in ("blur", "reference")
+    )
+    said = CliRunner().invoke(app, ["ground", blur]).stderr
+    assert "no ceiling" in said and "`reference`" in said
+    said = CliRunner().invoke(app, ["ground", blur, reference]).stderr
+    assert "ceiling" in said and said.rstrip().endswith(": reference")

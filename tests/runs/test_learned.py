@@ -11,13 +11,13 @@ import pytest
 from PIL import Image
 
 import medebench as mb
-from medebench.encoders.base import Encoder
+from medebench.encoders.encoder import Encoder
 from medebench.errors import NotReadyError
 from medebench.metrics import BatchMetric, Measured, MetricInfo, SetMetric, SetScore, Undefined
-from medebench.report.collect import collect
-from medebench.runs import batching
+from medebench.reporting.collect import collect
 from medebench.runs.failed_calls import Failures
 from medebench.runs.ledger import STALE_SET, WHOLE
+from medebench.runs.stages import network_scores
 
 
 class Brightness(BatchMetric):
@@ -105,7 +105,7 @@ def scores(run, name="brightness"):
 
 
 def test_values_are_those_of_each_output(run, monkeypatch):
-    monkeypatch.setattr(batching, "TOGETHER", 2)
+    monkeypatch.setattr(network_scores, "TOGETHER", 2)
     metric = Brightness()
     mb.score(run, [metric])
     found = scores(run)

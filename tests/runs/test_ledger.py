@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sqlite3
+import zlib
 from pathlib import Path
 
 import pytest
@@ -40,7 +41,7 @@ PRAGMA user_version = 1;
 @pytest.fixture
 def run(small_set, tmp_path):
     made = mb.edit(small_set, "noise", out=tmp_path / "run", outputs=2)
-    return mb.score(made, ["cp", "ssim"], "offline")[0]
+    return mb.score(made, ["cp", "ssim"], "offline")
 
 
 def path_of(run) -> Path:
@@ -117,7 +118,7 @@ def test_no_flipped_bit_is_taken_for_a_value(run):
             assert str(path_of(run)) in line and "\n" not in line
             refused += 1
         if "rows are damaged" not in line:
-            assert "put back a copy" in line
+            assert "restore a backup" in line
             continue
         with run.locked() as ledger:
             found = contents(ledger)
@@ -149,7 +150,7 @@ def test_a_damaged_score_is_an_error_and_then_computed_again(run, damage):
     change(run, damage)
     with pytest.raises(InputError, match=r"rows are damaged \(scores \d\); `medebench score"):
         run.frame()
-    assert mb.score(run, ["cp", "ssim"], "offline")[0].recovery.damaged.keys() == {"scores"}
+    assert mb.score(run, ["cp", "ssim"], "offline").recovery.damaged.keys() == {"scores"}
     assert run.frame().equals(before)
     mb.score(run, ["cp"])
     assert run.recovery is None
@@ -204,7 +205,7 @@ def test_a_damaged_structure_is_one_line_with_a_way_out(run):
     data = bytearray(path_of(run).read_bytes())
     data[4096:8192] = bytes(4096)
     put(run, bytes(data))
-    with pytest.raises(InputError, match=r"damaged ledger \(.+\); put back .+`medebench adopt"):
+    with pytest.raises(InputError, match=r"damaged ledger \(.+\); restore .+`medebench adopt"):
         run.frame()
 
 
@@ -225,8 +226,8 @@ def test_an_older_ledger_is_continued(run, small_set):
     make_older(run)
     done = CliRunner().invoke(app, ["score", str(run.path), "--metrics", "cp,ssim,psnr"])
     # The cases have just been looked at: they are known to be what they were.
-    assert done.exit_code == 0 and "40 rows are of an earlier medebench" in done.stderr
-    assert version(run) == 2
+    assert done.exit_code == 0 and "40 rows come from an earlier medebench" in done.stderr
+    assert version(run) == 3
     frame = run.frame()
     assert frame.filter(frame["metric"] != "psnr").equals(before)
     assert frame.filter(metric="psnr")["value"].null_count() == 0
@@ -283,3 +284,14 @@ def test_a_ledger_that_cannot_be_written_is_read(run, monkeypatch, older):
     assert run.frame().equals(before)
     with run.ledger() as ledger, pytest.raises(MedebenchError, match="readonly"):
         ledger.write(OutputRow("1", 0, None, "no"))
+
+
+def test_a_checksum_is_what_the_documentation_says(run):
+    settle(run)
+    db = sqlite3.connect(path_of(run))
+    for table in ("cases", "outputs", "scores"):
+        for *values, checksum in db.execute(f"SELECT * FROM {table}"):
+            texts = [one if isinstance(one, str) else repr(one) for one in values]
+            told = ["\0" if one is None else text for one, text in zip(values, texts, strict=True)]
+            assert zlib.crc32("\x1f".join([table, *told]).encode()) == checksum
+    db.close()

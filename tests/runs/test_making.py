@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 import medebench as mb
 from medebench.cli import app
-from medebench.editors import NotTried, find_editor
-from medebench.runs.editing import NotAllTriedError
+from medebench.runs.generate_run import NotAllTriedError
+from medebench.systems import NotTried, find_system
 from tests.patience import PATIENCE
 
 EDITOR = """
@@ -33,10 +33,10 @@ class Own:
 
 @pytest.fixture
 def own(tmp_path):
-    """An editor of the test's own, as `find_editor` gives it."""
+    """An editor of the test's own, as `find_system` gives it."""
     path = tmp_path / "own.py"
     path.write_text(EDITOR)
-    return find_editor(f"{path}:Own")
+    return find_system(f"{path}:Own")
 
 
 def test_what_was_not_tried_is_not_in_the_ledger_and_is_tried_again(small_set, tmp_path, own):
@@ -48,8 +48,8 @@ def test_what_was_not_tried_is_not_in_the_ledger_and_is_tried_again(small_set, t
             raise NotTried("no money left")
         return request.case.previous
 
-    own.editor.edit = edit
-    own.editor.at_once = 1
+    own.system.edit = edit
+    own.system.at_once = 1
     with pytest.raises(NotAllTriedError, match="2 outputs were not tried: no money left; run aga"):
         mb.edit(small_set, own, tmp_path / "run")
     run = mb.open_run(tmp_path / "run")
@@ -65,7 +65,7 @@ def test_the_reason_keeps_what_the_editor_says_beside_it(small_set, tmp_path, ow
     def edit(request):
         raise mb.Refused("the model said no", {"said": "I would rather not", "cost": 0.01})
 
-    own.editor.edit = edit
+    own.system.edit = edit
     run = mb.edit(small_set, own, tmp_path / "run")
     with run.ledger() as ledger:
         rows = list(ledger.outputs().values())
@@ -79,7 +79,7 @@ def test_attempts_are_kept_beside_the_output(small_set, tmp_path, own):
         told = [{"instruction": f"try {n}"} for n in range(3)]
         return mb.Edit(made[1], {"attempts": told, "chosen": 1}, attempts=tuple(made))
 
-    own.editor.edit = edit
+    own.system.edit = edit
     run = mb.edit(small_set, own, tmp_path / "run", outputs=2)
     assert len(list((run.path / "attempts").iterdir())) == 4 * 2 * 3
     first = [np.asarray(Image.open(run.attempt_path("1", 1, n))) for n in range(3)]
@@ -94,8 +94,8 @@ def test_as_many_at_once_as_the_editor_wants(make_set, tmp_path, own):
         meet.wait()
         return request.case.previous
 
-    own.editor.edit = edit
-    own.editor.at_once = 6
+    own.system.edit = edit
+    own.system.at_once = 6
     run = mb.edit(make_set(12), own, tmp_path / "run", workers=1)
     with run.ledger() as ledger:
         assert all(row.reason is None for row in ledger.outputs().values())
@@ -104,7 +104,7 @@ def test_as_many_at_once_as_the_editor_wants(make_set, tmp_path, own):
 @pytest.mark.parametrize("trouble", [None, KeyboardInterrupt])
 def test_an_editor_is_let_go_at_the_end(small_set, tmp_path, own, trouble):
     closed = []
-    own.editor.close = lambda: closed.append(1)
+    own.system.close = lambda: closed.append(1)
 
     def progress(done, total):
         if trouble and done == 2:
@@ -126,7 +126,7 @@ def test_a_dry_run_of_what_costs_nothing_is_refused(small_set, tmp_path):
 
 
 def test_a_sweep_is_one_run_with_a_setting_for_each_k(small_set, tmp_path):
-    chosen = [find_editor(f"blur:sigma={sigma}") for sigma in (1, 2, 4)]
+    chosen = [find_system(f"blur:sigma={sigma}") for sigma in (1, 2, 4)]
     run = mb.edit(small_set, chosen, tmp_path / "run")
     stored = json.loads((run.path / "run.json").read_text())
     assert stored["sweep"] == [{"sigma": 1.0}, {"sigma": 2.0}, {"sigma": 4.0}]

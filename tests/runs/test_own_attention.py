@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 
 import medebench as mb
 from medebench.cli import app
-from medebench.grounding.floors import FLOORS
+from medebench.grounding.attention_floors import FLOORS
 
 LOOKER = """
 import numpy as np
-from medebench.editors import Edit
+from medebench.systems import Edit
 
 class Looker:
     def __init__(self, settings):

@@ -12,10 +12,12 @@ import pytest
 from PIL import Image
 
 import medebench as mb
-from medebench.editors import controls
 from medebench.errors import BusyError, InputError, MedebenchError
-from medebench.runs import COLUMNS, making, scoring
-from medebench.runs.exporting import export_runs
+from medebench.outputs import output_files
+from medebench.runs import COLUMNS
+from medebench.runs.export_table import export_runs
+from medebench.runs.stages import pixel_scores
+from medebench.systems import controls
 
 
 @pytest.fixture
@@ -112,9 +114,9 @@ def test_scores_are_the_metrics(run):
 def test_scoring_again_computes_nothing_and_new_metrics_are_added(run, monkeypatch):
     mb.score(run, ["cp"])
     calls = []
-    measure = scoring.measure
+    measure = pixel_scores.measure
     monkeypatch.setattr(
-        scoring, "measure", lambda m, *rest: calls.append(m.name) or measure(m, *rest)
+        pixel_scores, "measure", lambda m, *rest: calls.append(m.name) or measure(m, *rest)
     )
     mb.score(run, ["cp"])
     assert calls == []
@@ -180,7 +182,7 @@ def test_full_disk_is_a_reason_and_a_clear_word(small_set, tmp_path, monkeypatch
         raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
     with monkeypatch.context() as patch:
-        patch.setattr(making, "write_bytes", full)
+        patch.setattr(output_files, "write_bytes", full)
         with pytest.raises(MedebenchError, match=r"disk is full.*--retry-failed"):
             mb.edit(small_set, "identity", out=tmp_path / "run", workers=1)
     run = mb.open_run(tmp_path / "run")
@@ -212,7 +214,7 @@ def test_adopted_outputs_of_all_names_and_sizes(small_set, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("names", "words"), [([], "no picture is named"), (["1_0.png", "1.png"], "the same output")]
+    ("names", "words"), [([], "no file is named"), (["1_0.png", "1.png"], "the same output")]
 )
 def test_folders_that_cannot_be_adopted(small_set, tmp_path, names, words):
     folder = tmp_path / "theirs"
@@ -255,19 +257,6 @@ def test_a_ledger_of_the_future_is_refused(run):
         db.execute("PRAGMA user_version = 99")
     with pytest.raises(InputError, match="version 99"):
         run.frame()
-
-
-def test_runs_share_decoded_cases(small_set, tmp_path, monkeypatch):
-    runs = [mb.edit(small_set, name, out=tmp_path / name) for name in ("identity", "blur", "noise")]
-    reads = []
-    from medebench.cases import opened
-
-    read = opened.read_picture
-    monkeypatch.setattr(
-        opened, "read_picture", lambda path, *rest: reads.append(path) or read(path, *rest)
-    )
-    mb.score(runs)
-    assert len(reads) == len(set(reads)) == 4 * 2
 
 
 def test_old_scores_do_not_survive_a_replaced_picture(run):
@@ -385,7 +374,7 @@ def test_an_export_replaces_no_run_and_no_program(run, tmp_path):
     for target, words in [
         (run.path / "ledger.sqlite", "inside a run"),
         (tmp_path, "is a folder"),
-        (tmp_path / "thesis.tex", "is no table"),
+        (tmp_path / "thesis.tex", "is not a table"),
     ]:
         with pytest.raises(InputError, match=words):
             export_runs([run], target, "csv")

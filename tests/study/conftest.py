@@ -16,8 +16,8 @@ import pytest
 from sqlalchemy import create_engine, make_url, text
 
 from medebench.study.design import Study
+from medebench.study.server.answer_store import open_store
 from medebench.study.server.serve import serving
-from medebench.study.server.store import open_store
 from tests.patience import PATIENCE
 from tests.study.postgres import NoPostgres, postgresql
 from tests.study.small import small_design, write_study

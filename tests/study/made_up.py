@@ -8,12 +8,12 @@ from itertools import combinations
 import numpy as np
 
 from medebench.analysis.agreement import Agreement
+from medebench.analysis.estimate import Estimate
 from medebench.analysis.interval import Interval
 from medebench.analysis.ordering import Ordering, Standing
-from medebench.analysis.ranked import Estimate
 from medebench.analysis.worth import MetricWorth, Worths
-from medebench.report.facts import describe
-from medebench.study.results.model import AnnotatorFacts, DimensionResults, StudyResults
+from medebench.page.score_columns import describe
+from medebench.study.results.results_model import AnnotatorFacts, DimensionResults, StudyResults
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -199,9 +199,9 @@ def made_up(
         sources,
         tuple(found),
         scores,
-        {"roi_share": "neither more nor less of it is better"} if with_runs else {},
+        {"roi_share": "it has no better direction"} if with_runs else {},
         compared=_compared(models, controls),
-        notes=("1 case is ranked in part and not counted.",),
+        notes=("1 case is only partly ranked and not counted.",),
     )
 
 

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 from medebench.study.design import open_study
+from medebench.study.server.answer_store import open_store
 from medebench.study.server.serve import serve
-from medebench.study.server.store import open_store
 
 if __name__ == "__main__":
     study = open_study(Path(sys.argv[1]))

@@ -14,6 +14,8 @@ from medebench.study.design import (
     Annotator,
     Design,
     Output,
+    ShownImage,
+    ShownText,
     StudiedRun,
     Study,
     StudyCase,
@@ -35,15 +37,23 @@ def small_design(
         made.append(
             StudyCase(
                 id=f"case-{number}",
-                organ="Skin",
+                group="Skin",
                 source=f"source-{number}",
-                instruction=instruction,
-                description="The mole is gone.",
+                texts=[
+                    ShownText(label="Instruction", text=instruction),
+                    ShownText(label="Wanted", text="The mole is gone.", side="reference"),
+                ],
+                images=[
+                    ShownImage(
+                        name="previous",
+                        label="Input",
+                        picture=f"p{number}.png",
+                        outline=f"o{number}.png",
+                    ),
+                    *([_reference(number)] if number else []),
+                ],
                 width=16,
                 height=12,
-                previous=f"p{number}.png",
-                reference=f"r{number}.png" if number else None,
-                outline=f"o{number}.png",
                 outputs={
                     name: Output(picture=f"x{number}y{place}.png")
                     for place, name in enumerate(names)
@@ -81,17 +91,20 @@ def small_design(
     )
 
 
+def _reference(number: int) -> ShownImage:
+    picture = f"r{number}.png"
+    return ShownImage(name="reference", label="Reference", picture=picture, side="reference")
+
+
 def write_study(folder: Path, design: Design) -> Study:
     """The design with pictures of a few pixels, each of another colour."""
     pictures = folder / "pictures"
     pictures.mkdir(parents=True)
     colours = np.random.default_rng(0)
     for case in design.cases:
-        names = [case.previous, case.reference, case.outline]
-        for name in [*names, *(one.picture for one in case.outputs.values())]:
-            if name is not None:
-                colour = tuple(int(part) for part in colours.integers(0, 256, 3))
-                Image.new("RGB", (case.width, case.height), colour).save(pictures / name)
+        for name in case.files:
+            colour = tuple(int(part) for part in colours.integers(0, 256, 3))
+            Image.new("RGB", (case.width, case.height), colour).save(pictures / name)
     (folder / "study.json").write_text(design.model_dump_json(indent=1), "utf-8")
     return open_study(folder)
 

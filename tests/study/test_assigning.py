@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medebench.errors import InputError
-from medebench.study.assigning import Pool, assign, share_out, strangers
+from medebench.study.assignment import Pool, assign, share_out, strangers
 from medebench.study.design import RUINED
 
 RUNS = ["blur", "identity", "noise", "reference"]

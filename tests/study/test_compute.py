@@ -14,15 +14,16 @@ import pytest
 import medebench as mb
 from medebench.errors import InputError
 from medebench.study import export_rankings, read_study
-from medebench.study.making import new_study
 from medebench.study.rankings import About, Given, Rankings
-from medebench.study.results.compute import Told, from_table, study_results
-from medebench.study.results.model import StudyResults
-from medebench.study.results.scores import read_scores
-from medebench.study.server.answers import Save
-from medebench.study.server.store import open_store
-from medebench.study.table import rankings_csv
-from tests.report.conftest import make_runs, make_set
+from medebench.study.rankings_source import StudyRankings, from_table
+from medebench.study.rankings_table import rankings_csv
+from medebench.study.results.compute import study_results
+from medebench.study.results.ledger_scores import read_scores
+from medebench.study.results.results_model import StudyResults
+from medebench.study.server.answer_store import open_store
+from medebench.study.server.stored_answers import Save
+from medebench.study.study_setup import new_study
+from tests.reporting.conftest import make_runs, make_set
 
 MODELS = ("best", "good", "poor")
 CONTROLS = ("identity", "reference")
@@ -46,7 +47,7 @@ def _rankings(
 
 
 def _results(rankings: Rankings, runs: list[mb.Run], **options: object) -> StudyResults:
-    told = Told("t", "table", rankings, {})
+    told = StudyRankings("t", "table", rankings, {})
     return study_results(told, runs, resamples=100, **options)  # type: ignore[arg-type]
 
 
@@ -199,7 +200,7 @@ def test_who_is_left_out_by_wish(study):
     told, _ = read_study(study)
     results = study_results(told, without=["annotator-1"], resamples=10)
     assert [one.name for one in results.annotators] == ["annotator-2"]
-    assert "Left out by wish: annotator-1." in results.notes
+    assert "Left out on request: annotator-1." in results.notes
     with pytest.raises(InputError, match="--without nobody: no annotator of this name"):
         study_results(told, without=["nobody"])
 
@@ -216,7 +217,7 @@ def test_runs_that_have_gone_are_named_and_found_again(study, runs, tmp_path):
     db.close()
     told, found = read_study(moved)
     assert [run.name for run in found] == [run.name for run in runs[1:]]
-    assert "best: its run is no longer there; say where with --runs." in told.notes
+    assert "best: its run has moved or gone; name its folder with --runs." in told.notes
     assert len(read_study(moved, [run.path for run in runs])[1]) == len(runs)
 
 
@@ -231,11 +232,11 @@ def test_wrong_calls_are_one_line(study, runs, tmp_path):
     with open_store(mb.open_study(bare)):
         pass
     told, found = read_study(bare)
-    with pytest.raises(InputError, match="no case has been ranked to the end yet"):
+    with pytest.raises(InputError, match="no case has been ranked completely yet"):
         study_results(told, found)
-    with pytest.raises(InputError, match="no case has been ranked to the end yet"):
+    with pytest.raises(InputError, match="no case has been ranked completely yet"):
         export_rankings(mb.open_study(bare), tmp_path / "x.csv")
-    with pytest.raises(InputError, match="exists and is no CSV file"):
+    with pytest.raises(InputError, match="exists and is not a CSV file"):
         export_rankings(mb.open_study(study), bare)
     with pytest.raises(InputError, match="not a study"):
         read_study(tmp_path)
@@ -254,3 +255,16 @@ def test_outputs_that_nobody_scored_are_a_note(study, runs, tmp_path):
     told, found = read_study(path)
     assert [run.name for run in found] == ["best"]
     assert "unscored: has no scores; run `medebench score`." in told.notes
+
+
+def test_scores_of_a_case_that_changed_are_left_out_and_named(tmp_path):
+    cases = mb.load_cases(make_set(tmp_path / "set", count=12))
+    runs = make_runs(cases, tmp_path, models=MODELS, controls=[])
+    reference = cases["c3"].reference
+    assert reference is not None
+    cv2.imwrite(str(reference), 255 - cv2.imread(str(reference)))
+    cv2.imwrite(str(runs[0].output_path("c4", 0)), np.zeros((48, 64, 3), np.uint8))
+    scores = read_scores(runs, _rankings(MODELS), {}, 0)
+    assert not [key for key in scores.values["ssim"] if key[0] == "c3" or key == ("c4", "best")]
+    assert ("c4", "good") in scores.values["ssim"]
+    assert any("of 2 cases are out of date and left out" in note for note in scores.notes)

@@ -15,8 +15,8 @@ from scipy.stats import rankdata, spearmanr
 from typer.testing import CliRunner
 
 import medebench as mb
-from medebench.cases.image import Picture
 from medebench.cli import app
+from medebench.images.picture import Picture
 from medebench.judge import Verdict
 from medebench.study import read_study
 from medebench.study.results.compute import study_results

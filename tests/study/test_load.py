@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from medebench.study.design import open_study
-from medebench.study.server.store import open_store
+from medebench.study.server.answer_store import open_store
 from tests.patience import PATIENCE
 from tests.study.conftest import Process, loading
 from tests.study.small import small_design, write_study

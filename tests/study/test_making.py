@@ -14,12 +14,12 @@ from PIL import Image
 
 import medebench as mb
 from medebench.cases import open_case
-from medebench.cases.image import read_picture
 from medebench.errors import ImageError, InputError
 from medebench.files import TEMPORARY, sha256
+from medebench.images.picture import read_picture
 from medebench.stamp import STAMP
 from medebench.study.design import RUINED, open_study
-from medebench.study.making import new_study
+from medebench.study.study_setup import new_study
 from tests.conftest import REPOSITORY, write_set
 from tests.patience import PATIENCE
 from tests.study.test_pictures import chunks
@@ -43,19 +43,19 @@ def _without_pictures(design):
     """All of a design but names of pictures and the time."""
     text = design.model_dump(exclude={"created"})
     for case in text["cases"]:
-        for role in ("previous", "reference", "outline"):
-            case[role] = bool(case[role])
+        case["images"] = [
+            (one["name"], one["label"], one["side"], bool(one["outline"])) for one in case["images"]
+        ]
         case["outputs"] = {name: one["sha256"] for name, one in case["outputs"].items()}
     return text
 
 
-def _names(case):
-    pictures = [one.picture for one in case.outputs.values()]
-    return [name for name in (case.previous, case.reference, case.outline, *pictures) if name]
+def _image(case, name="previous"):
+    return next((one for one in case.images if one.name == name), None)
 
 
 def test_the_facts_for_the_command_line(made):
-    assert made.organs == {"Skin": (4, 6), "Teeth": (4, 6)} and made.cases == made.shared == 8
+    assert made.groups == {"Skin": (4, 6), "Teeth": (4, 6)} and made.cases == made.shared == 8
     assert (made.controls, made.repeats) == (2, 4) and made.warnings == []
     assert made.tasks == {"annotator-1": 15, "annotator-2": 15}
     design = made.study.design
@@ -70,7 +70,7 @@ def test_the_facts_for_the_command_line(made):
 def test_the_study_opens_again_and_all_its_pictures_are_there(made):
     study = open_study(made.study.path)
     assert study.design == made.study.design and study.fingerprint == made.study.fingerprint
-    named = [name for case in study.design.cases for name in _names(case)]
+    named = [name for case in study.design.cases for name in case.files]
     assert len(set(named)) == len(named)
     assert sorted(named) == sorted(path.name for path in study.pictures.iterdir())
     assert sorted(path.name for path in study.path.iterdir()) == [
@@ -88,9 +88,9 @@ def test_the_study_opens_again_and_all_its_pictures_are_there(made):
 def test_cases_are_described_as_their_set_describes_them(made, runs):
     for shown in made.study.design.cases:
         case = runs[0].cases[shown.id]
-        assert (shown.organ, shown.task, shown.instruction, shown.description) == (
-            *(case.organ, case.task, case.prompt, case.description),
-        )
+        assert shown.group == case.organ
+        texts = [(one.text, one.side) for one in shown.texts]
+        assert texts == [(case.prompt, "case"), (case.description, "reference")]
         assert shown.source == open_case(case).source
         assert (shown.width, shown.height) == (64, 48)
 
@@ -99,8 +99,10 @@ def test_pictures_hold_the_pixels_of_the_runs(made, runs):
     pictures = made.study.pictures
     for shown in made.study.design.cases:
         opened = open_case(runs[0].cases[shown.id])
-        assert np.array_equal(read_picture(pictures / shown.previous), opened.previous)
-        assert np.array_equal(read_picture(pictures / shown.reference), opened.reference)
+        assert np.array_equal(read_picture(pictures / _image(shown).picture), opened.previous)
+        assert np.array_equal(
+            read_picture(pictures / _image(shown, "reference").picture), opened.reference
+        )
         for run in runs:
             output = shown.outputs[run.name]
             file = run.output_path(shown.id, 0)
@@ -115,7 +117,7 @@ def test_only_controls_have_a_ruin_and_it_is_one(made):
     assert ruined == with_ruin and len(ruined) == 2
     for number in ruined:
         case = design.cases[number]
-        previous = read_picture(made.study.pictures / case.previous).astype(float)
+        previous = read_picture(made.study.pictures / _image(case).picture).astype(float)
         ruin = read_picture(made.study.pictures / case.outputs[RUINED].picture)
         assert np.abs(previous - ruin).mean() > 40
         assert case.outputs[RUINED].sha256 == ""
@@ -125,7 +127,7 @@ def test_nothing_about_a_picture_tells_where_it_is_from(made):
     times, order = set(), {name: [] for name in EDITORS}
     for case in made.study.design.cases:
         sizes = set()
-        for name in _names(case):
+        for name in case.files:
             path = made.study.pictures / name
             assert len(path.stem) == 16 and set(path.stem) <= set("0123456789abcdef")
             data = path.read_bytes()
@@ -133,8 +135,8 @@ def test_nothing_about_a_picture_tells_where_it_is_from(made):
             for word in (*EDITORS, *EDITORS.values(), case.id * 5, "medebench", "tEXt", "eXIf"):
                 assert word.encode() not in data and word not in name
             with Image.open(path) as image:
-                sizes.add((image.size, "RGB" if name != case.outline else image.mode))
-                assert image.mode == ("RGBA" if name == case.outline else "RGB")
+                sizes.add((image.size, "RGB" if name != _image(case).outline else image.mode))
+                assert image.mode == ("RGBA" if name == _image(case).outline else "RGB")
                 assert not image.info
             times.add(path.stat().st_mtime_ns)
         assert sizes == {((64, 48), "RGB"), ((64, 48), "RGBA")}
@@ -169,12 +171,12 @@ def test_warnings_say_what_the_study_cannot(runs, tmp_path):
         return new_study(runs, tmp_path / name, **options).warnings
 
     assert warnings("few") == [
-        "fewer than the 20 cases wished: Skin 6, Teeth 6",
-        "cases that count are also shown as control and trial, because no others are left; "
-        "with a smaller per_organ some would be",
+        "fewer than the 20 cases requested: Skin 6, Teeth 6",
+        "cases of the sample are also shown as control and trial, because no others are left; "
+        "a smaller per_organ would leave some",
     ]
     assert warnings("one", per_organ=2, annotators=1) == [
-        "one annotator: nobody's agreement can be measured"
+        "one annotator: agreement cannot be measured"
     ]
     assert warnings("apart", per_organ=2, overlap=1)[0].startswith("the annotators fall into")
     assert warnings("pairs", per_organ=2, annotators=4, overlap=2) == [
@@ -183,12 +185,12 @@ def test_warnings_say_what_the_study_cannot(runs, tmp_path):
     assert warnings("greedy", per_organ=2, controls=50, repeats=9) == [
         "controls: 11 instead of 50; there are too few cases",
         "repeats: 4 instead of 9; there are too few cases",
-        "cases that count are also shown as control, because no others are left; "
-        "with a smaller per_organ some would be",
+        "cases of the sample are also shown as control, because no others are left; "
+        "a smaller per_organ would leave some",
     ]
     assert warnings("none", per_organ=2, controls=0, repeats=0) == []
     assert warnings("told", per_organ=2, title="Is ZZ-magic-model good?") == [
-        "the title names the run 'zz-magic-model', and annotators read it"
+        "the title contains the run name 'zz-magic-model', which annotators will see"
     ]
 
 
@@ -226,17 +228,17 @@ def test_another_output_can_be_asked_for(small_set, tmp_path):
         ({"annotators": 0}, "annotators: expected 1 or more, found 0"),
         ({"annotators": []}, "annotators: no name given"),
         ({"annotators": "Wu"}, "annotators: expected a number or a list"),
-        ({"annotators": ["Wu", "wu"]}, "annotators: 'Wu' is named twice"),
-        ({"annotators": ["Wu", "Admin"]}, "annotators: 'Admin' is the administrator's"),
+        ({"annotators": ["Wu", "wu"]}, "annotators: 'Wu' appears twice"),
+        ({"annotators": ["Wu", "Admin"]}, "annotators: 'Admin' is reserved"),
         ({"annotators": ["a/b"]}, "annotators: 'a/b' cannot be part of an address"),
         ({"annotators": [".."]}, "cannot be part of an address"),
-        ({"annotators": ["a\nb"]}, "holds characters that do not show"),
-        ({"annotators": [" a"]}, "no blanks at the ends"),
+        ({"annotators": ["a\nb"]}, "contains characters that cannot be seen"),
+        ({"annotators": [" a"]}, "without blanks at the ends"),
         ({"annotators": [""]}, "has 0 characters; use 1 to 60"),
         ({"annotators": ["x" * 61]}, "has 61 characters"),
         ({"overlap": 3}, r"overlap: expected 1 to 2 \(annotators\), found 3"),
         ({"per_organ": 0}, "per_organ: expected 1 or more"),
-        ({"dimensions": ["ea", "beauty"]}, "dimensions: no 'beauty'; there are ea, cp, vq"),
+        ({"dimensions": ["ea", "beauty"]}, "dimensions: no 'beauty'; choose from ea, cp, vq"),
         ({"dimensions": []}, "dimensions: none given"),
         ({"title": " "}, "title: expected 1 to 200 characters, found 0"),
         ({"largest": 10}, "largest: expected 64 pixels or more, found 10"),
@@ -258,7 +260,7 @@ def test_nothing_of_anybodys_is_replaced(runs, tmp_path):
         new_study(runs, full)
     with pytest.raises(InputError, match=r"thesis\.tex: is a file; choose another --out"):
         new_study(runs, full / "thesis.tex")
-    with pytest.raises(InputError, match="lies inside a run"):
+    with pytest.raises(InputError, match="is inside a run"):
         new_study(runs, runs[0].path / "study")
     with pytest.raises(InputError, match="cannot be written"):
         new_study(runs, full / "thesis.tex" / "study")
@@ -287,7 +289,7 @@ def _fails(broken, kind, words):
 def test_an_output_that_cannot_be_read(broken):
     file = broken[1][1].output_path("3", 0)
     file.write_bytes(file.read_bytes()[:200])
-    _fails(broken, ImageError, r"noise/edits/3_0\.png: is not the picture .*; make this output")
+    _fails(broken, ImageError, r"noise/edits/3_0\.png: is not the output .*; make this output")
     file.unlink()
     _fails(broken, ImageError, r"noise/edits/3_0\.png: no such file; make this output again")
 
@@ -369,15 +371,15 @@ def test_special_pictures(tmp_path, mode):
     size = (128, 96) if mode == "large" else (64, 48)
     for case in made.study.design.cases:
         assert (case.width, case.height) == size
-        for name in _names(case):
+        for name in case.files:
             with Image.open(made.study.pictures / name) as image:
                 assert image.size == size
-                assert image.mode == ("RGBA" if name == case.outline else "RGB")
-        assert (case.reference is None) == (mode == "bare")
+                assert image.mode == ("RGBA" if name == _image(case).outline else "RGB")
+        assert (_image(case, "reference") is None) == (mode == "bare")
         empty = mode == "masks" and int(case.id) % 2 == 0
-        assert (case.outline is None) == (mode == "bare" or empty)
+        assert (_image(case).outline is None) == (mode == "bare" or empty)
         if mode == "deep":
-            previous = read_picture(made.study.pictures / case.previous)
+            previous = read_picture(made.study.pictures / _image(case).picture)
             assert previous.max() == round(4095 * 255 / 65535)
     assert any("look black" in one for one in made.warnings) == (mode == "deep")
 
@@ -397,7 +399,7 @@ def test_interruption_leaves_nothing(broken):
 PROGRAM = """
 import sys, time
 import medebench as mb
-from medebench.study.making import new_study
+from medebench.study.study_setup import new_study
 
 def slowly(done, total):
     print(done, flush=True)
@@ -439,11 +441,11 @@ def test_phantoms(tmp_path):
     cases = mb.load_cases("phantoms:count=3")
     runs = [mb.edit(cases, name, out=tmp_path / name) for name in ("identity", "inpaint")]
     made = new_study(runs, tmp_path / "study", per_organ=1, annotators=3, overlap=2)
-    assert len(made.organs) == 3 and set(made.organs.values()) == {(1, 1)}
+    assert len(made.groups) == 3 and set(made.groups.values()) == {(1, 1)}
     assert made.cases == made.shared == 3
     assert [text.partition(",")[0] for text in made.warnings] == [
-        "cases that count are also shown as control and trial"
+        "cases of the sample are also shown as control and trial"
     ]
     for case in made.study.design.cases:
-        assert case.outline is not None and case.reference is not None and case.description
+        assert _image(case).outline and _image(case, "reference") and len(case.texts) == 2
         assert (case.width, case.height) == (256, 256)

@@ -35,12 +35,9 @@ def _case(number: int) -> StudyCase:
     outputs = {name: Output(picture=f"{number}{name}.png") for name in [*MODELS, RUINED]}
     return StudyCase(
         id=f"c{number}",
-        organ="Eyes",
+        group="Eyes",
         source=f"s{number}",
-        instruction="Remove it.",
-        width=4,
-        height=4,
-        previous="p.png",
+        texts=[],
         outputs=outputs,
     )
 

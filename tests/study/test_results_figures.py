@@ -9,11 +9,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from medebench.report.palette import run_colours
-from medebench.study.results.figures import agreement, draw_results, standings, worth
-from medebench.study.results.figures.draw import colours_of
-from medebench.study.results.model import StudyResults
-from medebench.study.results.verdict import race
+from medebench.page.palette import run_colours
+from medebench.study.results.figures import metric_worth, people_agreement, standings
+from medebench.study.results.figures.draw_study import colours_of, draw_results
+from medebench.study.results.results_model import StudyResults
+from medebench.study.results.thresholds_in_words import race
 from tests.study.made_up import METRICS, NOTHING, about, hostile, made_up, made_worths
 
 MANY = (*METRICS, *(f"my_metric_{i}" for i in range(19)))
@@ -32,7 +32,11 @@ MANY = (*METRICS, *(f"my_metric_{i}" for i in range(19)))
 )
 def test_all_text_lies_inside_the_figure_and_on_nothing_else(results: StudyResults) -> None:
     colours = colours_of(results)
-    for context in (standings.draw(results, colours), worth.draw(results), agreement.draw(results)):
+    for context in (
+        standings.draw(results, colours),
+        metric_worth.draw(results),
+        people_agreement.draw(results),
+    ):
         assert context is not None
         with context as made:
             made.canvas.draw()
@@ -57,7 +61,7 @@ def test_all_text_lies_inside_the_figure_and_on_nothing_else(results: StudyResul
 
 def test_every_metric_has_its_dot_at_its_value() -> None:
     results = made_up()
-    context = worth.draw(results)
+    context = metric_worth.draw(results)
     assert context is not None
     with context as made:
         for axes, dimension in zip(made.axes, results.dimensions, strict=True):
@@ -79,23 +83,23 @@ def test_every_metric_has_its_dot_at_its_value() -> None:
 
 def test_caption_names_the_dashed_line_and_what_intervals_are_over() -> None:
     results = made_up()
-    assert "one person against the mean of the others" in worth.caption(results)
-    assert "intervals over source pictures" in worth.caption(results)
-    assert "intervals over cases" in worth.caption(replace(results, sources_known=False))
+    assert "one person against the mean of the others" in metric_worth.caption(results)
+    assert "intervals over source images" in metric_worth.caption(results)
+    assert "intervals over cases" in metric_worth.caption(replace(results, sources_known=False))
 
 
 def test_published_values_are_hollow_and_only_where_there_are_any() -> None:
     results = made_up(dimensions=("ea",), metrics=("ssim", "intended_offline", "my_metric"))
-    context = worth.draw(results)
+    context = metric_worth.draw(results)
     assert context is not None
     with context as made:
         [axes] = made.axes
         diamonds = [line for line in axes.lines if line.get_marker() == "D"]
         assert [line.get_xdata()[0] for line in diamonds] == [0.2]  # SSIM, EA, Table 3
         assert diamonds[0].get_markerfacecolor() == "none"
-    assert "another study" in worth.caption(results)
+    assert "another study" in metric_worth.caption(results)
     own = made_up(dimensions=("ea",), metrics=("my_metric",))
-    assert "another study" not in worth.caption(own)
+    assert "another study" not in metric_worth.caption(own)
 
 
 def test_standings_are_the_chances_in_the_colours_of_the_report() -> None:
@@ -122,7 +126,7 @@ def test_what_is_not_known_is_not_drawn() -> None:
     names = [one.name for one in draw_results(made_up(with_runs=False, people=("ann",)))]
     assert names == ["people-standings"]
     nothing = replace(made_up().dimensions[0], worths=made_worths({"ssim": None}, ceiling=NOTHING))
-    assert worth.draw(replace(made_up(), dimensions=(nothing,))) is None
+    assert metric_worth.draw(replace(made_up(), dimensions=(nothing,))) is None
 
 
 def test_figures_are_the_same_bytes_and_sound_xml() -> None:
@@ -141,7 +145,7 @@ def test_axis_reaches_below_zero_only_if_something_is_there() -> None:
         results = made_up(dimensions=("ea",))
         worths = made_worths({"ssim": 0.6, "psnr": low}, ceiling=about(0.8))
         one = replace(results.dimensions[0], worths=worths)
-        context = worth.draw(replace(results, dimensions=(one,)))
+        context = metric_worth.draw(replace(results, dimensions=(one,)))
         assert context is not None
         with context as made:
             assert bool(made.axes[0].get_xlim()[0] < -0.1) is beyond

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import medebench as mb
 from medebench.errors import InputError
 from medebench.runs.ledger import OutputRow
-from medebench.study.sampling import Candidate, sample, shared_cases
+from medebench.study.study_sample import Candidate, check_runs, sample, shared_cases
 from tests.conftest import write_set
 
 
@@ -30,12 +30,12 @@ def candidates(draw):
 @given(candidates(), st.integers(1, 12), st.integers(0, 5), st.randoms(use_true_random=False))
 def test_every_organ_gives_its_number_whatever_the_order(cases, per_organ, seed, random):
     drawn = sample(cases, per_organ, seed)
-    there = Counter(case.organ for case in cases)
-    taken = Counter(case.organ for case in drawn.taken)
+    there = Counter(case.group for case in cases)
+    taken = Counter(case.group for case in drawn.taken)
     assert taken == {organ: min(per_organ, count) for organ, count in there.items()}
     ids = [case.id for case in (*drawn.taken, *drawn.spare)]
     assert sorted(ids) == sorted(case.id for case in cases)
-    assert {name: n for name, (_, n) in drawn.organs.items()} == {
+    assert {name: n for name, (_, n) in drawn.groups.items()} == {
         organ or "no organ named": count for organ, count in there.items()
     }
     few = sorted(organ or "no organ named" for organ, count in there.items() if count < per_organ)
@@ -50,9 +50,9 @@ def test_every_organ_gives_its_number_whatever_the_order(cases, per_organ, seed,
 @given(candidates(), st.integers(1, 12), st.integers(0, 5))
 def test_no_source_is_drawn_twice_while_another_waits(cases, per_organ, seed):
     drawn = sample(cases, per_organ, seed)
-    for organ in {case.organ for case in cases}:
-        left = Counter(case.source for case in drawn.spare if case.organ == organ)
-        used = Counter(case.source for case in drawn.taken if case.organ == organ)
+    for organ in {case.group for case in cases}:
+        left = Counter(case.source for case in drawn.spare if case.group == organ)
+        used = Counter(case.source for case in drawn.taken if case.group == organ)
         assert max(used.values()) <= 1 + min([used[source] for source in left] or [len(cases)])
 
 
@@ -94,7 +94,7 @@ def test_shared_cases_are_those_of_all_runs(runs):
         hashes = {id: row.sha256 for (id, _), row in ledger.outputs().items()}
     assert {case.id: case.outputs["blur"] for case in shared} == hashes
     two, _ = shared_cases(runs[1::-1])
-    assert sample(two, 2, 0).organs == {"Skin": (2, 4), "Teeth": (2, 4)}
+    assert sample(two, 2, 0).groups == {"Skin": (2, 4), "Teeth": (2, 4)}
     chosen = [case.id for case in sample(two, 2, 0).taken]
     assert chosen == [case.id for case in sample(shared, 2, 0).taken]
 
@@ -114,7 +114,7 @@ def test_what_a_run_lacks_is_said_with_numbers(runs, tmp_path):
         shared_cases([*runs, other])
     assert str(error.value) == (
         "no case has output 0 in all 4 runs: run 'other' lacks 8 of 8 cases: "
-        "6 are not in it, 2 are other cases under the same id"
+        "6 are not in it, 2 are different cases under the same id"
     )
     with pytest.raises(InputError, match="lacks 8 of 8 cases: 8 have no output 1"):
         shared_cases(runs, k=1)
@@ -122,18 +122,18 @@ def test_what_a_run_lacks_is_said_with_numbers(runs, tmp_path):
 
 def test_wrong_calls(runs, tmp_path):
     with pytest.raises(InputError, match="compares 2 to 26 runs, 1 given; add a run"):
-        shared_cases(runs[:1])
+        check_runs(runs[:1])
     with pytest.raises(InputError, match="compares 2 to 26 runs, 27 given; leave some out"):
-        shared_cases(runs * 9)
+        check_runs(runs * 9)
     (tmp_path / "again").mkdir()
     (tmp_path / "again" / "blur").symlink_to(runs[1].path)
     with pytest.raises(InputError, match="two runs are called 'blur'"):
-        shared_cases([*runs, mb.open_run(tmp_path / "again" / "blur")])
-    with pytest.raises(InputError, match="blur: is given twice"):
-        shared_cases([runs[1], runs[1]])
+        check_runs([*runs, mb.open_run(tmp_path / "again" / "blur")])
+    with pytest.raises(InputError, match="blur: given twice"):
+        check_runs([runs[1], runs[1]])
     (tmp_path / "(ruined)").symlink_to(runs[1].path)
-    with pytest.raises(InputError, match="kept for controls"):
-        shared_cases([runs[0], mb.open_run(tmp_path / "(ruined)")])
+    with pytest.raises(InputError, match="reserved for controls"):
+        check_runs([runs[0], mb.open_run(tmp_path / "(ruined)")])
     with pytest.raises(InputError, match="k: expected 0 or more"):
         shared_cases(runs, k=-1)
     with pytest.raises(InputError, match="per_organ: expected 1 or more, found 0"):

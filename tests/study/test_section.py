@@ -12,11 +12,11 @@ import pytest
 from markupsafe import Markup
 
 import medebench as mb
-from medebench.report import build_report
-from medebench.report.section import Section
-from medebench.study.results.model import StudyResults
-from medebench.study.results.section import said, section
-from medebench.study.results.tables import csv_files
+from medebench.page.section import Section
+from medebench.reporting import build_report
+from medebench.study.results.people_section import said, section
+from medebench.study.results.results_model import StudyResults
+from medebench.study.results.study_tables import csv_files
 from tests.conftest import write_set
 from tests.study.made_up import HOSTILE, hostile, made_up
 
@@ -125,8 +125,8 @@ def test_numbers_of_the_tables_are_those_of_the_results() -> None:
 
 def test_notes_say_what_bold_is() -> None:
     text = " ".join(parse(made_section("usual").html).text.split())
-    assert "Bold: the leader, the highest of the metrics with a number in at least half" in text
-    assert "the highest. †" not in text and "(one person: jackknife)" in text
+    assert "Bold: the best of the metrics that have a value in at least half" in text
+    assert "the highest. †" not in text and "jackknife" in text
     assert "One person against the mean of the others" in text
 
 

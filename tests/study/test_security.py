@@ -17,12 +17,12 @@ from fastapi.routing import APIRoute
 
 from medebench.errors import InputError
 from medebench.study.design import Study, open_study
+from medebench.study.server.answer_store import open_store
 from medebench.study.server.app import create_app
-from medebench.study.server.limits import FailureLimit
+from medebench.study.server.failure_limit import FailureLimit
+from medebench.study.server.invitation_tokens import new_token
 from medebench.study.server.security import POLICY, SAFE_METHODS
 from medebench.study.server.serve import serving
-from medebench.study.server.store import open_store
-from medebench.study.server.tokens import new_token
 from tests.patience import PATIENCE
 from tests.study.conftest import RANKS, Panel, Process, loading
 from tests.study.small import MODELS, small_design, write_study
@@ -68,7 +68,8 @@ def test_every_accepted_ranking_survives_a_crash(tmp_path: Path, start: Callable
             told = json.loads(load.communicate(timeout=PATIENCE)[0])
         assert told["broken"] == 6 and told["problems"] == []
         accepted |= {(name, place, version): r for name, place, version, r in told["acknowledged"]}
-    assert len(accepted) >= 23
+    # The last round alone acknowledges 20; saves of an earlier one may come again with their keys.
+    assert len(accepted) >= 20
     with open_store(study) as store:
         for (name, place, version), ranks in accepted.items():
             kept = {one.version: one for one in store.versions(name, place, most=10_000)}
@@ -427,7 +428,7 @@ def test_html_in_instructions_is_handed_over_as_data(tmp_path: Path):
         panel = Panel(study, url, None)
         tab = panel.sign_in()
         task = tab.get("/api/tasks/1")
-        assert task.json()["instruction"] == nasty
+        assert task.json()["texts"][0]["text"] == nasty
         assert task.headers["content-type"] == "application/json"
         assert task.headers["x-content-type-options"] == "nosniff"
         saved = tab.save(1, 0, state="skipped", reason=nasty)
@@ -529,7 +530,7 @@ def test_a_design_with_a_path_for_a_picture_is_refused_at_the_start(study: Study
 def test_links_among_the_pictures_are_refused(study: Study, tmp_path: Path):
     secret = tmp_path / "secret.txt"
     secret.write_text("secret")
-    picture = study.pictures / study.design.cases[1].previous
+    picture = study.pictures / study.design.cases[1].images[0].picture
     kept = picture.read_bytes()
     picture.unlink()
     with pytest.raises(InputError, match="cannot be read"), serving(study):
@@ -611,7 +612,7 @@ def test_pages_hold_no_script_or_style_of_their_own(shared_panel: Panel):
 def test_what_goes_wrong_inside_is_not_told_outside(
     panel: Panel, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
-    from medebench.study.server.store import Store
+    from medebench.study.server.answer_store import Store
 
     tab = panel.sign_in()
 

@@ -20,10 +20,10 @@ from typer.testing import CliRunner
 from medebench.cli import app
 from medebench.errors import InputError
 from medebench.study.design import Study
-from medebench.study.results.verdict import HASTY
+from medebench.study.results.thresholds_in_words import HASTY
+from medebench.study.server.answer_store import open_store
 from medebench.study.server.security import read_origin
 from medebench.study.server.serve import serve, serving, warning
-from medebench.study.server.store import open_store
 from tests.patience import PATIENCE, wait_until
 from tests.study.conftest import RANKS, Panel, Process
 from tests.study.small import MODELS, small_design, write_study
@@ -50,7 +50,7 @@ def test_each_visitor_gets_their_page(panel: Panel):
 
 
 def test_static_files_are_asked_for_again_and_not_sent_again(panel: Panel):
-    from medebench.study.server.pages import static_files
+    from medebench.study.server.static_pages import static_files
 
     names = list(static_files())
     assert any(one.endswith(".js") for one in names)
@@ -89,14 +89,17 @@ def test_a_task_as_the_panel_sees_it(panel: Panel):
     assert tab.get("/api/tasks/0").json() == {
         "place": 0,
         "trial": True,
-        "organ": "Skin",
-        "instruction": "Remove the mole.",
-        "description": "The mole is gone.",
+        "group": "Skin",
+        "texts": [
+            {"label": "Instruction", "text": "Remove the mole.", "side": "case"},
+            {"label": "Wanted", "text": "The mole is gone.", "side": "reference"},
+        ],
+        "images": [{"name": "previous", "label": "Input", "side": "case", "outline": True}],
         "letters": ["A", "B", "C"],
+        "outputs": {letter: {"image": True, "text": None} for letter in "ABC"},
+        "flicker": True,
         "width": 16,
         "height": 12,
-        "reference": False,
-        "outline": True,
         "version": 0,
         "state": "open",
         "ranks": NOTHING,
@@ -145,20 +148,20 @@ def test_history_is_the_last_hundred_steps(panel: Panel):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"ranks": RANKS | {"ea": [["A"], ["D"]]}}, "ea: a letter that is not shown"),
-        ({"ranks": RANKS | {"ea": [["A"], ["a"]]}}, "ea: a letter that is not shown"),
-        ({"ranks": RANKS | {"cp": [["A", "B"], ["A"]]}}, "cp: a letter is there twice"),
-        ({"ranks": RANKS | {"cp": [["A", "A"]]}}, "cp: a letter is there twice"),
+        ({"ranks": RANKS | {"ea": [["A"], ["D"]]}}, "ea: contains a letter that is not shown"),
+        ({"ranks": RANKS | {"ea": [["A"], ["a"]]}}, "ea: contains a letter that is not shown"),
+        ({"ranks": RANKS | {"cp": [["A", "B"], ["A"]]}}, "cp: a letter appears twice"),
+        ({"ranks": RANKS | {"cp": [["A", "A"]]}}, "cp: a letter appears twice"),
         ({"ranks": RANKS | {"vq": [["A"], []]}}, "vq: a place is empty"),
-        ({"ranks": {"ea": [], "cp": []}}, "must be given for ea, cp, vq"),
-        ({"ranks": RANKS | {"realism": []}}, "must be given for ea, cp, vq"),
+        ({"ranks": {"ea": [], "cp": []}}, "expected ea, cp, vq"),
+        ({"ranks": RANKS | {"realism": []}}, "expected ea, cp, vq"),
         ({"ranks": [["A"]]}, "ranks"),
         ({"ranks": RANKS | {"ea": ["A"]}}, "ranks.ea.0"),
         ({"ranks": RANKS | {"ea": [[1]]}}, "ranks.ea.0.0"),
         ({"state": "done", "ranks": RANKS | {"vq": [["A"]]}}, "vq: B, C not ranked yet"),
         ({"state": "done", "ranks": NOTHING}, "not ranked yet"),
-        ({"state": "skipped"}, "reason: say"),
-        ({"state": "skipped", "reason": "  "}, "reason: say"),
+        ({"state": "skipped"}, "reason: please say"),
+        ({"state": "skipped", "reason": "  "}, "reason: please say"),
         ({"state": "open"}, "state"),
         ({"reason": "x" * 501}, "reason"),
         ({"reason": "a\0b"}, "reason"),
@@ -331,7 +334,7 @@ def test_what_the_administrator_sees(panel: Panel):
         "medianSeconds": 6.0,
         "controls": {"passed": 1, "failed": 0, "open": 0},
         "repeats": {"done": 0, "of": 1},
-        "doubts": {"seconds": "took 6 s a case, the median", "controls": ""},
+        "doubts": {"seconds": "took a median of 6 s per case", "controls": ""},
     }
     assert told["skips"] == [
         {"annotator": "annotator-1", "number": 3, "case": "case-3", "reason": "two <i>moles</i>"}
@@ -539,7 +542,7 @@ def test_links_are_given_out_once_and_a_restart_undoes_no_revocation(study: Stud
     assert set(first.links) == {"annotator-1", "annotator-2", "admin"} and first.answers
     assert "warning" not in first.said and first.code == 0
     assert "everybody has a link" not in first.said
-    assert first.said.endswith("\nstopped; everything that was saved is kept\n")
+    assert first.said.endswith("\nstopped; all saved answers are kept\n")
     words = ["study", "invite", str(study.path)]
     assert CliRunner().invoke(app, [*words, "annotator-1", "--revoke"]).exit_code == 0
     again = Command(study)
@@ -556,7 +559,7 @@ def test_links_are_given_out_once_and_a_restart_undoes_no_revocation(study: Stud
 
 def test_open_to_a_network_it_warns_and_links_can_be_opened_there(study: Study):
     open_to_all = Command(study, "--host", "0.0.0.0")
-    assert "warning: 0.0.0.0 lets other machines in without encryption" in open_to_all.said
+    assert "warning: 0.0.0.0 accepts other machines without encryption" in open_to_all.said
     for link in open_to_all.links.values():
         assert link.startswith(open_to_all.url) and "0.0.0.0" not in link
     assert open_to_all.answers or "ADDRESS-OF-THIS-MACHINE" in open_to_all.url
@@ -583,7 +586,7 @@ def test_the_log_holds_no_secrets(study: Study, start: Callable[..., Process]):
     tab.save(1, 0)
     panel.stranger().get(f"/join?token={tab.token}")
     panel.stranger().get("/nothing")
-    (study.pictures / study.design.cases[1].previous).unlink()
+    (study.pictures / study.design.cases[1].images[0].picture).unlink()
     assert tab.get("/pictures/1/previous.png").status_code == 404
     secrets = [tab.token, *tab.cookies.values(), tab.headers["x-medebench-token"]]
     panel.close()
@@ -625,7 +628,7 @@ def test_missing_packages_are_told_in_one_line(tmp_path: Path):
         "util.find_spec = lambda name, *more: None if name == 'fastapi' else real(name, *more)\n"
         "from medebench.errors import NotReadyError\n"
         "try:\n"
-        "    import medebench.study.server.store\n"
+        "    import medebench.study.server.answer_store\n"
         "except NotReadyError as error:\n"
         "    print(error)\n"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -17,11 +18,11 @@ from sqlalchemy import create_engine, event, make_url, text
 
 from medebench.errors import InputError, MedebenchError, UnknownNameError
 from medebench.study.design import Study
-from medebench.study.server.answers import Closed, Conflict, Save, Saved, SignedOut
-from medebench.study.server.database import DatabaseError
+from medebench.study.server.answer_store import Store, open_store
+from medebench.study.server.database import Database, DatabaseError, read_url
+from medebench.study.server.invitation_tokens import hashed
 from medebench.study.server.serve import serving
-from medebench.study.server.store import Store, open_store
-from medebench.study.server.tokens import hashed
+from medebench.study.server.stored_answers import Closed, Conflict, Save, Saved, SignedOut
 from medebench.study.server.writer import Writer
 from tests.patience import PATIENCE
 from tests.study.conftest import RANKS
@@ -168,9 +169,9 @@ def test_of_many_tabs_at_once_exactly_one_writes_the_next_version(study: Study, 
 PROCESS = """
 import sys
 from medebench.study.design import open_study
-from medebench.study.server.answers import Save, Saved
+from medebench.study.server.stored_answers import Save, Saved
 from medebench.study.server.serve import serving
-from medebench.study.server.store import open_store
+from medebench.study.server.answer_store import open_store
 ranks = {key: [] for key in ("ea", "cp", "vq")}
 with open_store(open_study(sys.argv[1]), sys.argv[2]) as store:
     base = 0
@@ -279,6 +280,19 @@ def test_several_processes_may_make_the_tables(study: Study, database: str):
     for one in threads:
         one.join()
     assert problems == []
+
+
+def test_a_new_file_that_another_process_holds_is_waited_for(tmp_path: Path):
+    path = tmp_path / "new.sqlite"
+    holder = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    holder.execute("BEGIN EXCLUSIVE")
+    threading.Timer(0.3, holder.execute, ["COMMIT"]).start()
+    database = Database(read_url(f"sqlite:///{path}"))
+    with database.writing() as connection:
+        connection.exec_driver_sql("CREATE TABLE one (x)")
+    database.dispose()
+    assert holder.execute("SELECT name FROM sqlite_master").fetchall() == [("one",)]
+    holder.close()
 
 
 def test_invitations(store: Store):

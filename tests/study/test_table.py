@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from medebench.errors import InputError
 from medebench.study.rankings import About, Given, Rankings
-from medebench.study.table import rankings_csv, read_rankings
+from medebench.study.rankings_table import rankings_csv, read_rankings
 
 HEAD = "annotator,case,dimension,model,rank\n"
 NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=8)
@@ -57,14 +57,14 @@ def test_tables_of_a_spreadsheet_are_read(tmp_path: Path):
     [
         ("", "line 1: column 'annotator' is missing"),
         ("annotator,case,dimension,model\n", "column 'rank' is missing"),
-        ("annotator,case,case,dimension,model,rank\n", "'case' is there twice"),
+        ("annotator,case,case,dimension,model,rank\n", "'case' appears twice"),
         (HEAD, "has no row"),
-        (HEAD + "a,1,ea,x\n", "line 2: has 4 cells, the first line 5"),
+        (HEAD + "a,1,ea,x\n", "line 2: has 4 cells, but the first line has 5"),
         (HEAD + "a,1,ea,x,first\n", "line 2: rank is 'first'"),
         (HEAD + "a,1,ea,x,nan\n", "rank is 'nan'"),
         (HEAD + "a,1,ea,x,inf\n", "rank is 'inf'"),
         (HEAD + "a,1,ea,x,\n", "rank is ''"),
-        (HEAD + "a,1,ea,x,0\n", "rank is '0'; a number from 1 on is meant"),
+        (HEAD + "a,1,ea,x,0\n", "rank is '0'; expected a number from 1"),
         (HEAD + "a,,ea,x,1\n", "line 2: case is empty"),
         (HEAD + "a,1,ea,x,1\na,1,ea,x,2\n", "line 3: 'a' ranks 'x' a second time"),
         (HEAD + 'a,1,ea,"x,1\n', "is not CSV"),

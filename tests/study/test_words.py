@@ -10,17 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medebench.analysis.agreement import agreement
+from medebench.analysis.estimate import Estimate
 from medebench.analysis.interval import Interval
 from medebench.analysis.ordering import Ordering, order_models
-from medebench.analysis.ranked import Estimate, Ranked, midranks
+from medebench.analysis.published_tables import published_table, published_worth
+from medebench.analysis.ranked import Ranked, midranks
 from medebench.analysis.worth import MetricWorth, Worths, metric_worths
-from medebench.report.facts import describe
-from medebench.report.published import published_table, published_worth
-from medebench.study.results.model import DimensionResults, StudyResults
-from medebench.study.results.published import between_people, printed
-from medebench.study.results.texts import number, p_words, percent
-from medebench.study.results.verdict import FEW_SOURCES, grade, race
-from medebench.study.results.words import answers, attention, overview, parts
+from medebench.page.number import number, p_value, percent
+from medebench.page.score_columns import describe
+from medebench.study.results.answer_text import answers, attention, overview, parts
+from medebench.study.results.published_rows import between_people, printed
+from medebench.study.results.results_model import DimensionResults, StudyResults
+from medebench.study.results.thresholds_in_words import FEW_SOURCES, grade, race
 from tests.study.made_up import (
     NOTHING,
     about,
@@ -46,14 +47,14 @@ def usual(**changes: object) -> StudyResults:
 
 def test_a_sure_lead_is_called_sure() -> None:
     text = say("Models", usual(), ordering=made_ordering(MODELS, CHANCES))
-    assert "People put first first" in text
+    assert "Annotators ranked first highest" in text
     assert "80 % of pairs (75 to 85 %)" in text
-    assert "That is sure" in text and "ahead of second by 0.80 in log strength" in text
+    assert "The lead is significant" in text and "ahead of second by 0.80 in log strength" in text
 
 
 def test_a_lead_that_is_not_significant_is_not_sure_and_says_against_whom() -> None:
     text = say("Models", usual(), ordering=made_ordering(MODELS, CHANCES, sure=False))
-    assert "That is not sure: it cannot be told apart from second and third" in text
+    assert "The lead is not significant: it cannot be told apart from second and third" in text
     assert "identity" not in text  # a control is nothing to be ahead of
 
 
@@ -64,7 +65,7 @@ def test_significance_without_an_interval_above_zero_is_not_enough() -> None:
         for pair, (gap, _) in order.differences.items()
     }
     text = say("Models", usual(), ordering=replace(order, differences=differences))
-    assert "not sure" in text
+    assert "not significant" in text
 
 
 def test_a_lead_nobody_ever_contradicted_is_sure_without_a_made_up_number() -> None:
@@ -73,23 +74,23 @@ def test_a_lead_nobody_ever_contradicted_is_sure_without_a_made_up_number() -> N
         pair: (replace(gap, interval=None), 0.01) for pair, (gap, _) in order.differences.items()
     }
     text = say("Models", usual(), ordering=replace(order, differences=differences))
-    assert "That is sure: it is ahead of second (p 0.010)" in text
+    assert "The lead is significant: it is ahead of second (p 0.010)" in text
     assert "log strength" not in text
 
 
 def test_a_control_above_all_models_does_not_win_but_is_told() -> None:
     order = made_ordering(MODELS, (0.6, 0.5, 0.4, 0.9))
     text = say("Models", usual(), ordering=order)
-    assert "People put first first" in text
-    assert "The control identity is above every model." in text
+    assert "Annotators ranked first highest" in text
+    assert "The control identity ranks above every model." in text
 
 
 def test_only_controls_and_no_order() -> None:
     only = made_up(models=("identity", "blur"), controls=("identity", "blur"), dimensions=("ea",))
-    assert "no model to put first" in say("Models", only)
+    assert "no model leads" in say("Models", only)
     nothing = Ordering((), None, {}, "never compared with each other: a | b")
     text = say("Models", usual(), ordering=nothing)
-    assert "cannot be put in order (never compared with each other: a | b)" in text
+    assert "cannot be ordered (never compared with each other: a | b)" in text
 
 
 @pytest.mark.parametrize(
@@ -100,7 +101,7 @@ def test_agreement_is_graded(value: float, words: str) -> None:
     people = ("ann", "bob")
     text = say("Agreement", usual(), agreement=made_agreement(people, value))
     assert words in text and number(value) in text
-    assert ("too little for the question" in text) == (value < 0.4)
+    assert ("That is too little" in text) == (value < 0.4)
 
 
 def test_where_people_disagree_no_metric_is_recommended() -> None:
@@ -118,15 +119,15 @@ def test_people_who_have_not_ranked_yet_do_not_count() -> None:
     assert text.startswith("2 people ranked") and text.endswith(" cleo has not ranked yet.")
     one = replace(two, annotators=(ann, replace(bob, ranked=0), replace(cleo, ranked=0)), shared=0)
     assert overview(one).startswith("1 person ranked")
-    assert overview(one).endswith("(48 source pictures). bob and cleo have not ranked yet.")
+    assert overview(one).endswith("(48 source images). bob and cleo have not ranked yet.")
     text = " ".join(answers(one.dimensions[0], one))
-    assert "Only one person ranked" in text and "The one annotator puts" in text
+    assert "Only one person ranked" in text and "The only annotator ranked" in text
 
 
 def test_unknown_sources_are_not_counted() -> None:
     results = replace(usual(sources=9), sources_known=False)
-    assert "source pictures)" not in overview(results)
-    assert "they are taken as independent" in overview(results)
+    assert "source images)" not in overview(results)
+    assert "they are treated as independent" in overview(results)
     assert "cannot be said from 9 cases" in say("Metrics", results)
 
 
@@ -138,18 +139,18 @@ def test_too_few_pictures_for_any_order_to_be_sure() -> None:
     ranked = Ranked(("ann", "bob"), names, models, names, ranks)
     made = made_up(models=models, controls=(), dimensions=("ea",), sources=10)
     text = say("Models", made, ordering=order_models(ranked, resamples=50))
-    assert "10 source pictures are too few for this test to tell 10 models apart" in text
+    assert "10 source images are too few to tell 10 models apart" in text
     assert "cannot be told apart from" not in text
     more = tuple(f"c{i}" for i in range(14))
     ranked = Ranked(("ann", "bob"), more, models, more, np.tile(np.arange(1.0, 11), (2, 14, 1)))
     text = say("Models", replace(made, sources=14), ordering=order_models(ranked, resamples=50))
-    assert "That is sure" in text
+    assert "The lead is significant" in text
 
 
 def test_too_few_pictures_for_this_many_metrics() -> None:
     rhos: dict[str, float | None] = {f"m{i:02}": 0.8 - 0.001 * i for i in range(30)}
     text = say("Metrics", usual(), worths=made_worths(rhos, sources=10))
-    assert "10 source pictures are too few to tell 30 metrics apart by this test" in text
+    assert "10 source images are too few to tell 30 metrics apart by this test" in text
     assert "cannot be told apart" not in text
     text = say("Metrics", usual(), worths=made_worths(rhos, sources=20))
     assert "cannot be told apart from 29 others" in text
@@ -170,7 +171,7 @@ def test_one_annotator() -> None:
     alone = usual(people=("ann",))
     text = " ".join(answers(alone.dimensions[0], alone))
     assert "Only one person ranked" in text
-    assert "The one annotator puts first first" in text
+    assert "The only annotator ranked first highest" in text
     assert "stands in" not in text
 
 
@@ -183,18 +184,18 @@ def test_stands_in_for_people() -> None:
     )
     assert "first in 96 % of resamples" in text
     assert "clearly ahead of the next (`lpips_alex`, 0.19 behind, p 0.003)" in text
-    assert "it is 0.05 (0.01 to 0.09) below one more person, who reaches 0.84" in text
-    assert "it ranks models nearly as well as one more person would" in text
+    assert "it is 0.05 (0.01 to 0.09) below another person, who reaches 0.84" in text
+    assert "it ranks models nearly as well as another person would" in text
 
 
 def test_as_well_as_a_person_only_if_that_is_sure() -> None:
     worths = made_worths({"ssim": 0.9}, ceiling=about(0.84))
     text = say("Metrics", usual(), worths=worths)
-    assert "it is 0.06 (0.02 to 0.10) above one more person" in text
-    assert "it ranks models as well as one more person would" in text
+    assert "it is 0.06 (0.02 to 0.10) above another person" in text
+    assert "it ranks models as well as another person would" in text
     level = replace(worths.metrics[0], gap=about(0.01, 0.04))
     text = say("Metrics", usual(), worths=replace(worths, metrics=(level,)))
-    assert "stands in" in text and "nearly as well as one more person" in text
+    assert "stands in" in text and "nearly as well as another person" in text
     unsure = replace(worths.metrics[0], gap=about(0.01, 0.14))
     text = say("Metrics", usual(), worths=replace(worths, metrics=(unsure,)))
     assert "stands in" not in text and "not enough to say that it replaces people" in text
@@ -253,7 +254,7 @@ def test_few_pictures_behind_the_metric_itself() -> None:
     assert grade(worths.metrics[0]) == "unknown"
     made = made_up(models=models, controls=(), dimensions=("ea",), sources=12)
     text = say("Metrics", made, worths=worths)
-    assert "cannot be said from 6 source pictures" in text
+    assert "cannot be said from 6 source images" in text
 
 
 def test_follows_but_does_not_replace_people() -> None:
@@ -283,8 +284,8 @@ def test_weakly() -> None:
 def test_too_few_pictures() -> None:
     few = usual(sources=FEW_SOURCES - 1)
     text = " ".join(answers(few.dimensions[0], few))
-    assert f"cannot be said from {FEW_SOURCES - 1} source pictures" in text
-    assert "stands in" not in text and "That is sure" not in text
+    assert f"cannot be said from {FEW_SOURCES - 1} source images" in text
+    assert "stands in" not in text and "The lead is significant" not in text
 
 
 def test_a_metric_with_few_cases_does_not_lead() -> None:
@@ -317,7 +318,7 @@ def test_where_all_metrics_have_few_cases_none_leads() -> None:
     found = replace(worths, metrics=(rare,))
     assert race(found) is None
     text = say("Metrics", usual(), worths=found)
-    assert "No metric has a number in half of the cases" in text
+    assert "No metric has a value in half of the cases" in text
     assert "`ssim` at rho 0.60 (0.53 to 0.67, 20 of 52 cases)" in text
 
 
@@ -348,7 +349,7 @@ def test_controls_are_left_out_of_the_comparison_or_decide_it() -> None:
     assert few.compared == few.models
     text = say("Metrics", few, worths=worths)
     assert "`ssim` follows people" in text and "stands in" not in text
-    assert "1 of the 3 compared is a control, easily told from the rest, and that decides" in text
+    assert "1 of the 3 compared is a control, easily told from the rest, which decides" in text
     assert "`psnr` ranks the outputs against people" in text
     assert "models against" not in text
 
@@ -361,13 +362,15 @@ def test_attention() -> None:
     fickle = replace(bob, consistency={"ea": about(0.2, n=6, of=6)}, seconds=3.0)
     [first, second] = attention(replace(results, annotators=(asleep, fickle)))
     assert "ann failed 3 of 7 controls" in first
-    assert "mean rho with oneself ea 0.20" in second and "took 3 s a case" in second
+    assert (
+        "mean rho with themselves ea 0.20" in second and "took a median of 3 s per case" in second
+    )
 
 
 def test_overview_names_who_and_what() -> None:
     assert overview(made_up()) == (
         "2 people ranked the outputs of 5 models and 1 control run without knowing whose they "
-        "were in 52 cases (48 source pictures), each by more than one."
+        "were in 52 cases (48 source images), each by more than one."
     )
     assert "without knowing" not in overview(made_up(origin="table"))
 
@@ -443,7 +446,7 @@ def test_only_finite_numbers_are_printed(value: float) -> None:
         with pytest.raises(ValueError, match="not a result"):
             number(value)
         with pytest.raises(ValueError, match="not a result"):
-            p_words(value)
+            p_value(value)
 
 
 @settings(max_examples=8, deadline=None)
@@ -473,7 +476,7 @@ def test_words_from_real_statistics(seed: int, noise: float) -> None:
     )
     text = " ".join(answers(dimension, results))
     if noise < 1:
-        assert "People put a first" in text and "That is sure" in text
+        assert "Annotators ranked a highest" in text and "The lead is significant" in text
         assert "`good` stands in for people" in text
         assert "clearly ahead of the next (`random`" in text
     else:

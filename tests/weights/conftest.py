@@ -15,7 +15,7 @@ import pytest
 
 from medebench.files import sha256
 from medebench.weights import KNOWN, Known
-from medebench.weights.kinds import Hub, Package
+from medebench.weights.known_weights import Hub, Package
 
 #: The content of small weights.
 CONTENT = bytes(range(256)) * 40
@@ -28,7 +28,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("MEDEBENCH_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("MEDEBENCH_WEIGHTS", raising=False)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
-    monkeypatch.setattr("medebench.weights.identity._known", {})
+    monkeypatch.setattr("medebench.weights.identity_hash._known", {})
     return tmp_path
 
 

@@ -104,13 +104,13 @@ def test_a_wrong_checksum_is_told_and_not_passed_over(registry, named, own, cont
     assert said.endswith(f"'medebench weights get tiny --folder {named}'")
     (named / "tiny.bin").unlink()
     (own / "tiny.bin").write_bytes(content)
-    assert problem("tiny").endswith("put it there anew with 'medebench weights get tiny'")
+    assert problem("tiny").endswith("replace it with 'medebench weights get tiny'")
 
 
 def test_a_folder_that_was_named_and_is_not_there_is_told(machine, monkeypatch, registry):
     monkeypatch.setenv("MEDEBENCH_WEIGHTS", str(machine / "typo"))
     for name in ("tiny", "clip-vit-l14", "owner/name"):
-        assert "$MEDEBENCH_WEIGHTS names" in problem(name) and "no folder" in problem(name)
+        assert "$MEDEBENCH_WEIGHTS names" in problem(name) and "not a folder" in problem(name)
     (machine / "mine.bin").write_bytes(b"x")
     assert found(machine / "mine.bin").origin == "given path"
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from medebench.weights import Found, find_weights, identity
-from medebench.weights.identity import content_identity, sha256_of
+from medebench.weights import Found, find_weights, identity_hash
+from medebench.weights.identity_hash import content_identity, sha256_of
 from tests.weights.conftest import age, safetensors, write_files
 
 
@@ -20,19 +20,19 @@ from tests.weights.conftest import age, safetensors, write_files
 def hashed(monkeypatch):
     """The files that were read to be hashed."""
     read: list[str] = []
-    honest = identity.hash_file
+    honest = identity_hash.hash_file
 
     def spy(path: Path) -> str:
         read.append(path.name)
         return honest(path)
 
-    monkeypatch.setattr(identity, "hash_file", spy)
+    monkeypatch.setattr(identity_hash, "hash_file", spy)
     return read
 
 
 def forget(monkeypatch):
     """As in a new process."""
-    monkeypatch.setattr(identity, "_known", {})
+    monkeypatch.setattr(identity_hash, "_known", {})
 
 
 def test_it_is_the_sha256(tmp_path):

@@ -1,12 +1,11 @@
 """From scores to statements: averages, intervals, comparisons.
 
-Everything here is a pure function of a frame of scores (see `clean.COLUMNS`) or of plain arrays,
-deterministic in its seed and independent of the order of the rows. Intervals and tests take the
-source picture, not the case, as the unit that was sampled.
+Everything here is a pure function of a frame of scores (see `score_frame.COLUMNS`) or of plain
+arrays, deterministic in its seed and independent of the order of the rows. Intervals and tests
+take the source picture, not the case, as the unit that was sampled.
 """
 
 from medebench.analysis.aggregate import coverage_text, summarise
-from medebench.analysis.clean import clean_scores
 from medebench.analysis.compare import Comparison, compare_runs
 from medebench.analysis.correlation import Correlation, cluster_spearman
 from medebench.analysis.difference import Difference
@@ -14,6 +13,7 @@ from medebench.analysis.interval import Bounds, Interval
 from medebench.analysis.macro import macro_mean
 from medebench.analysis.means import Mean, mean
 from medebench.analysis.reliability import Reliability, reliability
+from medebench.analysis.score_frame import clean_scores
 from medebench.analysis.shares import share
 from medebench.analysis.signflip import holm, least_p, sign_flip_test
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
-from medebench.analysis.clean import COLUMNS, case_means, clean_scores
 from medebench.analysis.interval import LEVEL, UNBOUNDED, Bounds
 from medebench.analysis.macro import macro_mean
 from medebench.analysis.means import Mean, mean
+from medebench.analysis.score_frame import case_means, clean_scores
 
 Value = float | int | str | None
 
@@ -25,7 +25,7 @@ _STATISTICS: dict[str, type[pl.DataType]] = {
     "sd": pl.Float64,
     "n_cases": pl.Int64,
     "n_clusters": pl.Int64,
-    "n_organs": pl.Int64,
+    "n_groups": pl.Int64,
 }
 
 
@@ -36,13 +36,13 @@ def summarise(
     bounds: Mapping[str, Bounds] | None = None,
     level: float = LEVEL,
 ) -> pl.DataFrame:
-    """One row for each group of `by`, sorted by it; add "organ" or "task" for the finer tables.
+    """One row for each group of `by`, sorted by it; add "group" or more for finer tables.
 
-    With x_i the mean over k of case i (of one run), of N cases, and O the organs with a scored
+    With x_i the mean over k of case i (of one run), of N cases, and G the groups with a scored
     case:
 
         mean  = 1/N sum_i x_i                      micro: every case counts the same
-        macro = 1/|O| sum_{o in O} mean of the x_i of organ o    every organ counts the same
+        macro = 1/|G| sum_{g in G} mean of the x_i of group g    every group counts the same
 
     `bounds` gives the ends of each metric's scale; one that is not named has none. A control that
     has the same score everywhere has it by construction, and its interval has no width.
@@ -51,36 +51,37 @@ def summarise(
 
     - `mean`, `low`, `high`: micro mean and its interval (`analysis.mean` by source)
     - `macro`, `macro_low`, `macro_high`: the same for the macro mean (`macro_mean`); null when
-      "organ" is in `by`
+      "group" is in `by`
     - `why`, `macro_why`: why there is no interval, "" where there is one
     - `sd`: standard deviation of the x_i (N - 1 in the denominator)
-    - `n_cases`, `n_clusters`, `n_organs`: cases, sources and organs with a value
-    - `total_organs`: organs with or without a value, to compare with `n_organs`
+    - `n_cases`, `n_clusters`, `n_groups`: cases, sources and groups with a value
+    - `total_groups`: groups with or without a value, to compare with `n_groups`
     - `scored`, `total`: outputs (case and k) with a value, and all of them
     - `reasons`: why the others have none, structs of reason and count, most frequent first
 
     A statistic that cannot be had is null. Scores of different metrics are never averaged.
 
-    >>> row = {"run": "r", "editor": "e", "control": False, "task": "t", "k": 0, "metric": "cp"}
+    >>> row = {"run": "r", "editor": "e", "control": False, "k": 0, "metric": "cp"}
     >>> scores = pl.DataFrame([
-    ...     row | {"organ": "lung", "case": "1", "source": "a", "value": 0.25, "reason": None},
-    ...     row | {"organ": "lung", "case": "2", "source": "b", "value": 0.75, "reason": None},
-    ...     row | {"organ": "eye", "case": "3", "source": "c", "value": 1.0, "reason": None},
-    ...     row | {"organ": "eye", "case": "4", "source": "d", "value": None, "reason": "no ROI"},
+    ...     row | {"group": "lung", "case": "1", "source": "a", "value": 0.25, "reason": None},
+    ...     row | {"group": "lung", "case": "2", "source": "b", "value": 0.75, "reason": None},
+    ...     row | {"group": "eye", "case": "3", "source": "c", "value": 1.0, "reason": None},
+    ...     row | {"group": "eye", "case": "4", "source": "d", "value": None, "reason": "no ROI"},
     ... ])
     >>> summarise(scores).select("macro", "scored", "total").row(0)
     (0.75, 3, 4)
-    >>> summarise(scores, ["metric", "organ"])["mean"].to_list()
+    >>> summarise(scores, ["metric", "group"])["mean"].to_list()
     [1.0, 0.5]
     """
     keys = list(dict.fromkeys(by))
-    _check_keys(keys)
-    rows = clean_scores(scores)
+    if not keys or {"value", "reason"} & {*keys}:
+        raise ValueError(f"by: {keys or 'nothing given'}; name columns other than value and reason")
+    rows = clean_scores(scores, keys)
     if "metric" not in keys and rows["metric"].n_unique() > 1:
         raise ValueError('by must hold "metric": scores of different metrics cannot be averaged')
 
     counted = rows.group_by(keys).agg(
-        total_organs=pl.col("organ").n_unique().cast(pl.Int64),
+        total_groups=pl.col("group").n_unique().cast(pl.Int64),
         scored=pl.col("value").count().cast(pl.Int64),
         total=pl.len().cast(pl.Int64),
     )
@@ -94,7 +95,7 @@ def summarise(
     )
     # Ranks stand in for the names: same order, and numpy sorts numbers far faster than strings.
     cases = case_means(rows, keys).with_columns(
-        pl.col("source", "organ").rank("dense").fill_null(0).name.suffix("_rank")
+        pl.col("source", "group").rank("dense").fill_null(0).name.suffix("_rank")
     )
     controls = {run for run, control in rows.select("run", "control").iter_rows() if control}
     only = rows["metric"].item(0) if len(rows) else ""
@@ -104,7 +105,7 @@ def summarise(
         return (bounds or {}).get(str(metric), UNBOUNDED)
 
     statistics = [
-        key + _statistics(part, "organ" not in keys, ends(key), controls, level)
+        key + _statistics(part, "group" not in keys, ends(key), controls, level)
         for key, part in cases.group_by(keys, maintain_order=True)
     ]
     schema = {key: rows.schema[key] for key in keys} | _STATISTICS
@@ -117,11 +118,11 @@ def summarise(
         )
         .join(why, on=keys, how="left", nulls_equal=True)
         .with_columns(
-            pl.col("n_cases", "n_clusters", "n_organs").fill_null(0),
+            pl.col("n_cases", "n_clusters", "n_groups").fill_null(0),
             pl.col("reasons").fill_null([]),
         )
         .sort(keys)
-        .select(*keys, *_STATISTICS, "total_organs", "scored", "total", "reasons")
+        .select(*keys, *_STATISTICS, "total_groups", "scored", "total", "reasons")
     )
 
 
@@ -161,12 +162,6 @@ def coverage_text(
     return f"{text} ({', '.join(named)})"
 
 
-def _check_keys(keys: Sequence[str]) -> None:
-    allowed = [name for name in COLUMNS if name not in ("value", "reason")]
-    if not keys or (wrong := [key for key in keys if key not in allowed]):
-        raise ValueError(f"by: {wrong if keys else 'nothing given'}; choose from {allowed}")
-
-
 def _statistics(
     part: pl.DataFrame, macro: bool, bounds: Bounds, controls: set[str], level: float
 ) -> tuple[Value, ...]:
@@ -175,11 +170,11 @@ def _statistics(
     source = part["source_rank"].to_numpy()
     exact = controls.issuperset(part["run"].unique().to_list())
     over_cases = mean(x, source, bounds, exact=exact)
-    over_organs = None
+    over_groups = None
     if macro:
-        over_organs = macro_mean(x, part["organ_rank"].to_numpy(), source, bounds, exact=exact)
+        over_groups = macro_mean(x, part["group_rank"].to_numpy(), source, bounds, exact=exact)
     value, low, high, why = _shown(over_cases, level)
-    macro_value, macro_low, macro_high, macro_why = _shown(over_organs, level)
+    macro_value, macro_low, macro_high, macro_why = _shown(over_groups, level)
     return (
         *(value, low, high),
         *(macro_value, macro_low, macro_high),
@@ -187,7 +182,7 @@ def _statistics(
         float(x.std(ddof=1)) if len(x) > 1 else None,
         len(x),
         part["source_rank"].n_unique(),
-        part["organ_rank"].n_unique(),
+        part["group_rank"].n_unique(),
     )
 
 

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medebench.analysis.clusters import Floats
+from medebench.analysis.estimate import Estimate
 from medebench.analysis.jackknife import agreement_interval, mean_without, why_no_interval
 from medebench.analysis.krippendorff import coincidences, ordinal_alpha
-from medebench.analysis.ranked import Estimate, Ranked, midranks
+from medebench.analysis.ranked import Ranked, midranks
 from medebench.analysis.rowwise import (
     common_rows,
     kendall_rows,

@@ -9,10 +9,10 @@ from typing import Literal
 
 import polars as pl
 
-from medebench.analysis.clean import case_means, clean_scores
 from medebench.analysis.difference import Difference
 from medebench.analysis.interval import LEVEL, UNBOUNDED, Bounds, Interval
 from medebench.analysis.means import mean
+from medebench.analysis.score_frame import case_means, clean_scores
 from medebench.analysis.signflip import FLIPS, holm, sign_flip_test
 
 Direction = Literal["higher", "lower", "equal", "undefined"]
@@ -84,9 +84,8 @@ def compare_runs(
     Comparisons come in the order of `pairs`, of `runs`, or of the sorted names.
 
     >>> def row(run, case, value):
-    ...     return {"run": run, "editor": run, "control": False, "organ": "lung", "task": "t",
-    ...             "case": case, "k": 0, "source": case, "metric": "cp", "value": value,
-    ...             "reason": None}
+    ...     return {"run": run, "editor": run, "control": False, "group": "lung", "case": case,
+    ...             "k": 0, "source": case, "metric": "cp", "value": value, "reason": None}
     >>> scores = pl.DataFrame([row("a", "1", 0.75), row("a", "2", 0.5), row("b", "1", 0.5),
     ...                        row("b", "2", 0.25), row("b", "3", 0.1)])
     >>> [pair] = compare_runs(scores, "cp")

@@ -57,10 +57,13 @@ class Comparisons:
 
     def chance(self, sums: Floats) -> Floats:
         """The share of comparisons with each other model that went to this one; NaN if none did."""
-        wins, losses, ties = self.counts(sums)
-        won = self.square(wins + ties / 2, losses + ties / 2)
         times = self.compared(sums)
-        return np.where(times > 0, won / np.where(times > 0, times, 1.0), np.nan)
+        return np.where(times > 0, self.won(sums) / np.where(times > 0, times, 1.0), np.nan)
+
+    def won(self, sums: Floats) -> Floats:
+        """How many comparisons with each other model went to this one; a tie counts half."""
+        wins, losses, ties = self.counts(sums)
+        return self.square(wins + ties / 2, losses + ties / 2)
 
     def ranked_in(self, m: int) -> Flags:
         return np.asarray(self.seen[:, m])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from medebench.analysis.clusters import Floats
-from medebench.analysis.interval import ALL_THE_SAME, LEVEL, Interval
+from medebench.analysis.interval import ALL_THE_SAME, LEVEL, Interval, students
 
 #: With fewer sources that differ from the rest, what two numbers have in common cannot be told.
 LEAST_EXCEPTIONS = 2
@@ -46,10 +46,14 @@ class Difference:
     x and X how far `first` may lie below and above its value, y and Y the same for `second`. Of
     what they share, both go down or both go up; the rest goes its own way:
 
-        low = d - sqrt(r m² + (1 - r)(x² + Y²)),    m = max(x - y, Y - X, 0),
+        low = d - sqrt(r m² + (1 - r)(x² + Y²)),    m = max(x - y, Y - X, k),
 
-    and `high` likewise with x, X and y, Y exchanged. For equal arms that is the standard error of
-    a paired difference, x² + y² - 2 r x y; it also is for r below 0, where (x + Y)² stands for m².
+    and `high` likewise with x, X and y, Y exchanged. Arms that lean to different sides can look
+    alike on one side though the scores vary very differently. So k is how much longer the arms of
+    the one would be than those of the other in Student's intervals, times thrice the difference of
+    their leans (X - x) / (X + x) and (Y - y) / (Y + y), but at most once. For equal arms that is
+    the standard error of a paired difference, x² + y² - 2 r x y; it also is for r below 0, where
+    (x + Y)² stands for m².
     The plain form would pair the long arm of the one with the short arm of the other also where
     both move together, and be several times too wide for two editors near the top of a scale.
 
@@ -96,11 +100,10 @@ class Difference:
 
     def interval(self, level: float = LEVEL) -> Interval | None:
         first, second = self.first.interval(level), self.second.interval(level)
-        if first is None or second is None:
+        if first is None or second is None or self._always:
             return None
-        if self._always:
-            return None
-        return ends_between(self.first.value, first, self.second.value, second, self.correlation)
+        alike = self.correlation, self._unlike(level)
+        return ends_between(self.first.value, first, self.second.value, second, *alike)
 
     def p(self) -> float | None:
         """The least level of significance at which the interval leaves out 0."""
@@ -118,6 +121,12 @@ class Difference:
                 high = middle
         return math.exp(high)
 
+    def _unlike(self, level: float) -> float:
+        """How much longer Student's interval of the one would reach than that of the other."""
+        one, other = (math.sqrt(float((of.influence**2).sum())) for of in (self.first, self.second))
+        few = max(2, self.sources)
+        return students(level, few - 1) * math.sqrt(few / (few - 1)) * abs(one - other)
+
     @property
     def _always(self) -> bool:
         """Whether both vary, and by the same in every source."""
@@ -126,16 +135,26 @@ class Difference:
 
 
 def ends_between(
-    value: float, ends: Interval, other: float, other_ends: Interval, correlation: float = 0.0
+    value: float,
+    ends: Interval,
+    other: float,
+    other_ends: Interval,
+    correlation: float = 0.0,
+    unlike: float = 0.0,
 ) -> Interval:
     """Ends of `value` less `other`, from those of both: see `Difference`."""
     below, above = value - ends.low, ends.high - value
     under, over = other - other_ends.low, other_ends.high - other
     both_down, both_up = below - under, over - above
+    least = unlike * min(1.0, 3 * abs(_lean(below, above) - _lean(under, over)))
     return Interval(
-        value - other - _reach(below, over, max(both_down, both_up, 0.0), correlation),
-        value - other + _reach(above, under, max(-both_down, -both_up, 0.0), correlation),
+        value - other - _reach(below, over, max(both_down, both_up, least), correlation),
+        value - other + _reach(above, under, max(-both_down, -both_up, least), correlation),
     )
+
+
+def _lean(below: float, above: float) -> float:
+    return (above - below) / (above + below) if above + below > 0 else 0.0
 
 
 def _reach(own: float, other: float, shared: float, r: float) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medebench.analysis.clusters import Floats, sum_by
-from medebench.analysis.interval import ALL_THE_SAME, LEAST_SOURCES, Interval, few_sources
+from medebench.analysis.interval import ALL_THE_SAME, LEAST_SOURCES, Interval, few_sources, students
 
 # Below this, sources differ by rounding only.
 _SAME = 1e-12
@@ -53,18 +53,15 @@ def agreement_interval(
     >>> agreement_interval(1.0, np.ones(20)) is None
     True
     """
-    from scipy.special import stdtrit
-
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, not {level}")
     count = len(without)
+    t = students(level, count - 1)
     if count < LEAST_SOURCES or not np.isfinite(without).all():
         return None
     error = np.sqrt((count - 1) / count * ((without - without.mean()) ** 2).sum())
     apart = 1 - value
     if error < _SAME or apart < _SAME:
         return None
-    stretch = float(stdtrit(count - 1, (1 + level) / 2) * error / apart)
+    stretch = float(t * error / apart)
     low = 1 - apart * np.exp(min(stretch, 700.0))  # exp(700) is still finite
     return Interval(float(max(low, floor)), float(1 - apart * np.exp(-stretch)))
 

@@ -13,8 +13,8 @@ from medebench.analysis.means import Mean, mean, of_codes, raised
 
 #: With fewer degrees of freedom a mean over groups has no interval.
 LEAST_FREEDOM = 4.0
-LONE = "no interval: an organ with a single source image"
-FEW = "no interval: too few source images per organ"
+LONE = "no interval: a group with a single source image"
+FEW = "no interval: too few source images per group"
 
 
 def macro_mean(

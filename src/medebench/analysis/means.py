@@ -22,6 +22,8 @@ from medebench.analysis.interval import (
 
 #: Clusters of very different sizes count as fewer equal ones, but never as fewer than this.
 LEAST_EFFECTIVE = 3.0
+#: With fewer sources that differ from the rest, their sizes decide too much: see `mean`.
+LEAST_EXCEPTIONS = 5
 #: The most that skew may add to the variance: so much, or twice the variance over sources.
 MOST_SKEW = 0.25
 #: Below this, sources differ by rounding only.
@@ -74,7 +76,7 @@ class Mean:
 
         where V says how the variance of a score follows from its mean: (m - low)(high - m) for a
         score with two ends, which is Wilson's interval at the effective number of cases; m - low
-        for one with a single end; a constant for one without, which is Student's interval. So it
+        for one with a single end; a constant for one without, as in Student's interval. So it
         is lopsided where scores crowd at one end, and never leaves their range.
 
         Where all sources say the same, t² / n stands for v / V(p), with n sources: another value
@@ -113,11 +115,18 @@ def mean(
 
     which a bootstrap of whole clusters would find but for the factor that makes up for few or
     large ones (Bell and McCaffrey 2002, "CR2"). Degrees of freedom are those of Kish's effective
-    number of clusters, n = 1 / sum_c w_c². Scores that crowd at one end are skewed, most samples
-    of them show too little spread, and Student's interval misses by the order of the squared skew
-    over n. With c their spread over their distance from the nearer end (a gamma distribution has
-    the skew 2 c), v is taken (1 + c² / n) times, but no more than a quarter is added (with few
-    sources 2 / n). `tools/simulate_intervals.py` shows what that gives.
+    number of clusters, n = 1 / sum_c w_c². Where more than half of the clusters have one value and
+    fewer than `LEAST_EXCEPTIONS` another, it is chance whether those are large or small, and
+    where they are small, v is next to nothing. Of a score with two ends it is then at least
+    s² / n, with s the standard deviation of the clusters' means, as far as a mean so near to
+    an end allows.
+
+    Scores that crowd at one end are skewed, most samples of them show too little spread, and
+    Student's interval misses by the order of the squared skew over n. With c their spread over
+    their distance from the nearer end (a gamma distribution has the skew 2 c), v is taken
+    (1 + c² / n) times, but no more than a quarter is added (with few sources 2 / n). Scores
+    without ends may be skewed as well, and nothing tells how far: c is taken as 1, that of an
+    exponential distribution. `tools/simulate_intervals.py` shows what that gives.
 
     Values outside of `bounds` show that those are not the ends.
 
@@ -146,13 +155,16 @@ def of_codes(
     levels = sums[there] / counts[there]
     sources, n = int(there.sum()), float(1 / (share**2).sum())
     effective = max(n, LEAST_EFFECTIVE)
-    value = middle + float(shift)
+    value, ends = middle + float(shift), _ends(data, bounds)
+    exceptions = sources - int(np.unique(levels.round(12), return_counts=True)[1].max())
     variance = 0.0
     if sources > 1:
         variance = float((influence[there] ** 2 / (1 - share[there])).sum())
+        if ends.finite and exceptions < LEAST_EXCEPTIONS and 2 * exceptions < sources:
+            most = (value - ends.low) * (ends.high - value)
+            variance = max(variance, min(float(np.var(levels, ddof=1)), most) / n)
     if np.ptp(levels) <= _SAME * max(1.0, float(np.abs(data).max())):
         variance = 0.0
-    ends = _ends(data, bounds)
     return Mean(
         value,
         raised(variance, value, effective, ends),
@@ -161,7 +173,7 @@ def of_codes(
         ends,
         influence,
         sources,
-        sources - int(np.unique(levels.round(12), return_counts=True)[1].max()),
+        exceptions,
         len(data),
         exact,
     )
@@ -195,10 +207,10 @@ def _ends(data: Floats, bounds: Bounds) -> Bounds:
 
 
 def raised(variance: float, value: float, sources: float, bounds: Bounds) -> float:
-    """The variance of a mean, raised for the skew of scores that crowd at one end (see `mean`)."""
+    """The variance of a mean, raised for the skew of the scores (see `mean`)."""
     distance = min(value - bounds.low, bounds.high - value)
     if math.isinf(distance):
-        return variance
+        return variance * (1 + 1 / sources)
     most = max(MOST_SKEW, 2 / sources)
     near = variance >= most * distance**2
     return variance * (1 + (most if near else variance / distance**2))

@@ -11,9 +11,10 @@ import numpy as np
 from medebench.analysis.clusters import Floats
 from medebench.analysis.comparisons import Comparisons, Flags, connected, mean_known, reach
 from medebench.analysis.davidson import fit
+from medebench.analysis.estimate import Estimate, estimate
 from medebench.analysis.interval import LEAST_SOURCES, Bounds, Interval
 from medebench.analysis.means import mean
-from medebench.analysis.ranked import Estimate, Ranked, midranks
+from medebench.analysis.ranked import Ranked, midranks
 from medebench.analysis.resampled import tail
 from medebench.analysis.signflip import FLIPS, holm, sign_flip_test
 
@@ -64,8 +65,9 @@ def order_models(
     Strengths are those of Davidson's model (`davidson.fit`), with its weak prior. The comparisons
     of one ranking are not independent, and the model need not be true; neither matters to the
     intervals, which resample sources with everything that was said about them
-    (`resampled.expanded_interval`). p: `sign_flip_test` by source on the difference of the two
-    models' ranks in the cases where somebody ranked both, corrected by Holm for all pairs.
+    (`resampled.expanded_interval`). Mean ranks and chances to be preferred are means, and have
+    the interval of a mean (`analysis.mean`). p: `sign_flip_test` by source on the difference of
+    the two models' ranks in the cases where somebody ranked both, corrected by Holm for all pairs.
 
     Without a chain of comparisons from every model to every other there are no strengths. Where a
     group of models was never put below or level with one outside, its lead has no upper end: the
@@ -125,26 +127,38 @@ def _mean_rank(table: Comparisons, m: int, level: float) -> Estimate:
     sources = np.array(table.sources, dtype=str)[cases]
     found = mean(table.mean[cases, m], sources, Bounds(1.0, len(table.models)))
     assert found is not None
-    return Estimate(found.value, found.interval(level), n, table.of, found.reason)
+    return estimate(found, table.of, level)
 
 
 def _preferred(table: Comparisons, level: float) -> list[Estimate]:
+    """A mean over opponents of means over cases.
+
+    Its interval is that of one mean over cases: each counts as the value plus what the case adds
+    to it. Where every ranking is complete, that is the case's own share of opponents.
+    """
     found = []
-    for m, (whole, drawn) in enumerate(
-        zip(table.chance(table.sums)[0], table.chance(table.drawn).swapaxes(0, 1), strict=True)
-    ):
+    won, times = table.won(table.columns), table.compared(table.columns)
+    sources = np.array(table.sources, dtype=str)
+    for m, whole in enumerate(table.chance(table.sums)[0]):
         cases = table.ranked_in(m)
         met = ~np.isnan(whole)
+        n = int(cases.sum())
         if not met.any():
             why = "nobody ranked it against another model"
             found.append(Estimate(None, None, 0, table.of, why))
             continue
-        # A resample that lacks one of the opponents averages to NaN, and is left out.
-        interval = table.interval(drawn[:, met].mean(axis=1), cases, level)
-        strangers = [name for k, name in enumerate(table.models) if k != m and not met[k]]
-        reason = f"never compared with {', '.join(strangers)}" if strangers else table.few(cases)
         value = float(whole[met].mean())
-        found.append(Estimate(value, interval, int(cases.sum()), table.of, reason))
+        added = won[:, m, met] - whole[met] * times[:, m, met]
+        each = value + n * (added / times[:, m, met].sum(axis=0)).mean(axis=1)[cases]
+        # Where rankings have gaps, a case can add more than its own share.
+        ends = Bounds(min(0.0, float(each.min())), max(1.0, float(each.max())))
+        one = mean(each, sources[cases], ends)
+        assert one is not None
+        low, high = one.interval(level) or (None, None)
+        interval = None if low is None or high is None else Interval(max(0.0, low), min(1.0, high))
+        strangers = [name for k, name in enumerate(table.models) if k != m and not met[k]]
+        reason = f"never compared with {', '.join(strangers)}" if strangers else one.reason
+        found.append(Estimate(value, interval, n, table.of, reason))
     return found
 
 
@@ -222,18 +236,20 @@ def _held(table: Comparisons) -> Flags:
 
     There must be a way from either to the other over rankings in which the one was not below.
     """
-    wins, losses, ties = table.counts(table.sums)
-    ways = reach(table.square(wins + ties, losses + ties) > 0)[0]
+    ways = _ways(table)
     return np.asarray(ways & ways.T)
+
+
+def _ways(table: Comparisons) -> Flags:
+    wins, losses, ties = table.counts(table.sums)
+    return np.asarray(reach(table.square(wins + ties, losses + ties) > 0)[0])
 
 
 def _loose(table: Comparisons) -> str:
     """Why the strengths hang on the prior; empty where they do not."""
-    held = _held(table)
+    held, ways = _held(table), _ways(table)
     if held.all():
         return ""
-    wins, losses, ties = table.counts(table.sums)
-    ways = reach(table.square(wins + ties, losses + ties) > 0)[0]
     models = list(enumerate(table.models))
     above = [name for k, name in models if ways[k].all() and not held[k].all()]
     below = [name for k, name in models if ways[:, k].all() and not held[k].all()]

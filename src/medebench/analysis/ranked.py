@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from medebench.analysis.clusters import Floats
-from medebench.analysis.interval import Interval
 
 
 @dataclass(frozen=True)
@@ -37,17 +36,6 @@ class Ranked:
         columns = [self.models.index(name) for name in models]
         ranks = midranks(self.ranks[:, :, columns])
         return Ranked(self.annotators, self.cases, tuple(models), self.sources, ranks)
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A number with its interval, over how many of how many it was taken, or why there is none."""
-
-    value: float | None
-    interval: Interval | None
-    n: int
-    of: int
-    reason: str = ""
 
 
 def midranks(values: ArrayLike) -> Floats:

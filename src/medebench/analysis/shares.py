@@ -50,14 +50,6 @@ def share(right: Bools, clusters: Indices, total: int, weights: Floats | None = 
         variance = count / (count - 1) * float((influence**2).sum())
         most = float(whole**2 / (each**2).sum())
         effective = min(value * (1 - value) / variance, most) if variance else most
-    return Mean(
-        value,
-        value * (1 - value) / effective,
-        max(1, count - 1),
-        effective,
-        UNIT,
-        influence,
-        count,
-        int(min(some_wrong, some_right)),
-        len(right),
-    )
+    freedom, exceptions = max(1, count - 1), int(min(some_wrong, some_right))
+    spread = value * (1 - value) / effective
+    return Mean(value, spread, freedom, effective, UNIT, influence, count, exceptions, len(right))

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from medebench.analysis.clusters import Floats
+from medebench.analysis.estimate import Estimate
 from medebench.analysis.interval import Interval
-from medebench.analysis.ranked import Estimate, Ranked
+from medebench.analysis.people_views import LEAST_MODELS, LEAST_SHARE, RHO_GAP, Views
+from medebench.analysis.ranked import Ranked
 from medebench.analysis.rowwise import kendall_rows, spearman_rows
 from medebench.analysis.signflip import FLIPS, holm, sign_flip_test
-from medebench.analysis.views import LEAST_MODELS, LEAST_SHARE, RHO_GAP, Views
 
 __all__ = ["LEAST_MODELS", "LEAST_SHARE", "MetricWorth", "Worths", "metric_worths"]
 

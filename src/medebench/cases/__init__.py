@@ -2,7 +2,7 @@
 
 from medebench.cases.case import Case
 from medebench.cases.caseset import CaseSet, Problem
-from medebench.cases.load import load_cases
-from medebench.cases.opened import OpenCase, open_case
+from medebench.cases.load import list_case_sets, load_cases
+from medebench.cases.open_case import OpenCase, open_case
 
-__all__ = ["Case", "CaseSet", "OpenCase", "Problem", "load_cases", "open_case"]
+__all__ = ["Case", "CaseSet", "OpenCase", "Problem", "list_case_sets", "load_cases", "open_case"]

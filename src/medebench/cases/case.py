@@ -8,16 +8,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from medebench.errors import one_line
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """An input picture, what to do with it, and what the result is compared with.
+    """What to do, with which images, and what the result is compared with.
 
-    Paths are absolute; nothing is opened before `medebench.cases.open_case`.
+    Paths are absolute; nothing is opened before `open_case`.
+
+    >>> Case("7", None, "Which side is the effusion on?", answer="left")
+    Case('7', 'Which side is the effusion on?')
     """
 
     id: str
-    previous: Path
+    #: The image that is edited or asked about; None where an image is made from text alone.
+    previous: Path | None
     prompt: str
     organ: str = ""
     task: str = ""
@@ -34,28 +40,49 @@ class Case:
     url: str = ""
     #: Significant bits of a 16-bit picture (12 for most scanners); None = the file's own depth.
     bits: int | None = None
+    #: Further input images by role, beside the previous one.
+    images: Mapping[str, Path] = field(default_factory=dict, hash=False)
+    #: What may be answered, where there is a choice.
+    choices: tuple[str, ...] = ()
+    #: The reference, where it is a text, alone or beside the image.
+    answer: str = ""
+    #: Named groups besides organ, task and modality ("subtask", "difficulty").
+    groups: Mapping[str, str] = field(default_factory=dict, hash=False)
     #: Keys of the source that medebench gives no meaning to.
     extra: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
+    def __repr__(self) -> str:
+        return f"Case({self.id!r}, {one_line(self.prompt, 60)!r})"
+
+    def _repr_html_(self) -> str:
+        from medebench.cases.case_view import case_html
+        from medebench.cases.open_case import open_case
+
+        return case_html(open_case(self))
+
     def texts(self) -> dict[str, str]:
         """What a person wrote about the case, by field name."""
-        told = {
-            "prompt": self.prompt,
-            "rephrased_prompt": self.rephrased_prompt,
-            "description": self.description,
-        }
-        # Few sets have captions; the digests of the others must not change.
-        return told | ({"caption": self.caption} if self.caption else {})
+        told = {name: getattr(self, name) for name in ("prompt", "rephrased_prompt", "description")}
+        # Few sets have these; the digests of the others must not change.
+        rare = {"caption": self.caption, "answer": self.answer, "choices": "\n".join(self.choices)}
+        return told | {name: text for name, text in rare.items() if text}
+
+    def group(self, name: str) -> str:
+        """The group of this name that the case is in ("organ", "task", "modality", ...), or ""."""
+        if name in ("organ", "task", "modality"):
+            return str(getattr(self, name))
+        return self.groups.get(name, "")
+
+    def inputs(self) -> dict[str, Path]:
+        """The images that a system is given, by role."""
+        first = {} if self.previous is None else {"previous": self.previous}
+        return first | dict(self.images)
 
     def files(self) -> dict[str, Path]:
         """The pictures the case has, by role."""
-        roles = {
-            "previous": self.previous,
-            "reference": self.reference,
-            "roi": self.roi,
-            "keep": self.keep,
-        }
-        return {role: path for role, path in roles.items() if path is not None}
+        roles = ("previous", "reference", "roi", "keep")
+        own = {role: path for role in roles if (path := getattr(self, role)) is not None}
+        return own | dict(self.images)
 
 
 _RESERVED = {"con", "prn", "aux", "nul"} | {f"{n}{i}" for n in ("com", "lpt") for i in range(1, 10)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -35,6 +35,11 @@ class CaseSet:
     source: str = ""
     #: Filled by `load_cases(..., strict=False)`: what had to be left out, and why.
     problems: tuple[Problem, ...] = ()
+    #: What is to be done with the cases: a name that `medebench.tasks.find_task` knows.
+    task: str = "editing"
+
+    def __repr__(self) -> str:
+        return f"CaseSet({self.name!r}, {len(self)} cases of {self.task}, {self.source!r})"
 
     def __len__(self) -> int:
         return len(self.cases)
@@ -93,7 +98,7 @@ class CaseSet:
                     f"{self.name}: no case of organ {', '.join(unknown)}; there are: {there}"
                 )
             cases = tuple(case for case in cases if case.organ.casefold() in wanted)
-        return CaseSet(self.name, self.root, cases[:limit], self.source, self.problems)
+        return replace(self, cases=cases[:limit])
 
 
 @dataclass(frozen=True)
@@ -113,7 +118,8 @@ class CaseHash:
 
 def hash_case(case: Case) -> CaseHash:
     facts = {"id": case.id, "organ": case.organ, "task": case.task, "bits": case.bits}
-    told = facts | case.texts()
+    # Groups that few sets have do not change the digests of the others.
+    told = facts | case.texts() | ({"groups": dict(case.groups)} if case.groups else {})
     digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode())
     parts = {name: _short(json.dumps(value).encode()) for name, value in told.items()}
     for role, path in sorted(case.files().items()):

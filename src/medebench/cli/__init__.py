@@ -7,79 +7,129 @@ import os
 import signal
 import sys
 import traceback
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from medebench import __version__
 from medebench.cli import (
     adopt,
-    cases_check,
-    cases_get,
-    cases_make,
-    cases_show,
-    edit,
-    editors,
+    case_commands,
     export,
+    generate,
     ground,
     judge_audit,
-    listing,
+    listing_commands,
     report,
     run,
     score,
     stress,
-    study_export,
     study_invite,
     study_new,
     study_results,
     study_serve,
+    systems,
     train,
-    train_encoder,
     weights,
 )
-from medebench.cli.common import log_readably, print_line, say
+from medebench.cli.console import log_readably, print_line, say
+
+#: By heading of `medebench --help`, the commands; groups of commands with what they are for.
+COMMANDS: dict[str, dict[str, Callable[..., Any] | tuple[str, dict[str, Callable[..., Any]]]]] = {
+    "Everything at once": {"run": run.run},
+    "Step by step": {
+        "cases": (
+            "Make, get, check and look at sets of cases.",
+            {
+                "make": case_commands.make,
+                "get": case_commands.get,
+                "check": case_commands.check,
+                "show": case_commands.show,
+            },
+        ),
+        "generate": generate.generate,
+        "edit": generate.edit,
+        "adopt": adopt.adopt,
+        "score": score.score,
+        "ground": ground.ground,
+        "report": report.report,
+        "export": export.export,
+    },
+    "Whom to trust": {
+        "study": (
+            "Have people rank outputs blind, and find out which metric agrees with them.",
+            {
+                "new": study_new.new,
+                "invite": study_invite.invite,
+                "serve": study_serve.serve,
+                "results": study_results.results,
+                "export": study_results.export,
+            },
+        ),
+        "judge": ("Find out whether a judge can be trusted.", {"audit": judge_audit.audit}),
+        "stress": stress.stress,
+    },
+    "What there is": {
+        "systems": systems.systems,
+        "editors": systems.editors,
+        "metrics": listing_commands.metrics,
+        "judges": listing_commands.judges,
+        "weights": (
+            "List, download and locate model weights.",
+            {"list": weights.list_, "get": weights.get, "where": weights.where},
+        ),
+    },
+    "Built-in models": {
+        "train": (
+            "Retrain and evaluate the built-in models.",
+            {
+                "phantom-editor": train.phantom_editor,
+                "chest-model": train.chest_model,
+                "evaluate": train.evaluate,
+                "chest-encoder": train.chest_encoder,
+                "evaluate-encoder": train.evaluate_encoder,
+            },
+        ),
+    },
+}
+
+
+class _Group(TyperGroup):
+    """Prints what each command does in full, and the program's own commands under headings."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        headed = COMMANDS if ctx.parent is None else {"Commands": self.commands}
+        for heading, names in headed.items():
+            found = {name: self.commands[name] for name in names}
+            with formatter.section(heading):
+                formatter.write_dl(
+                    [(name, one.get_short_help_str(200)) for name, one in found.items()]
+                )
+
 
 app = typer.Typer(
     name="medebench",
+    cls=_Group,
     help="Benchmark, diagnose and stress-test text-guided medical image editing.\n\n"
     "Start with `medebench run`: it draws phantoms, edits them with a small diffusion model and "
-    "the controls, scores and diagnoses the outputs, and ends in a report. "
+    "the controls, scores and diagnoses the outputs, and writes a report. "
     "Research software: not for clinical decisions.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-cases_app = typer.Typer(
-    help="Make, get, check and look at sets of cases.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-judge_app = typer.Typer(
-    help="Find out whether a judge can be trusted.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-weights_app = typer.Typer(
-    help="See which weights there are, get them, find them.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-study_app = typer.Typer(
-    help="Let people rank outputs blind, and see which metric to believe.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-train_app = typer.Typer(
-    help="Make the built-in models again, and see what they can do.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-
-
-@judge_app.callback()
-def _judge() -> None:
-    """A group of commands, though there is one so far."""
+for _commands in COMMANDS.values():
+    for name, what in _commands.items():
+        if callable(what):
+            app.command(name)(what)
+            continue
+        group = typer.Typer(help=what[0], cls=_Group, no_args_is_help=True, rich_markup_mode=None)
+        for inner, function in what[1].items():
+            group.command(inner)(function)
+        app.add_typer(group, name=name)
 
 
 def _print_version(value: bool) -> None:
@@ -100,42 +150,6 @@ def _options(
 ) -> None:
     if debug:
         os.environ["MEDEBENCH_DEBUG"] = "1"
-
-
-app.command("run")(run.run)
-app.add_typer(cases_app, name="cases")
-cases_app.command("make")(cases_make.make)
-cases_app.command("get")(cases_get.get)
-cases_app.command("check")(cases_check.check)
-cases_app.command("show")(cases_show.show)
-app.command("edit")(edit.edit)
-app.command("adopt")(adopt.adopt)
-app.command("score")(score.score)
-app.command("ground")(ground.ground)
-app.command("report")(report.report)
-app.command("export")(export.export)
-app.command("editors")(editors.editors)
-app.command("metrics")(listing.metrics)
-app.command("judges")(listing.judges)
-app.add_typer(weights_app, name="weights")
-weights_app.command("list")(weights.list_)
-weights_app.command("get")(weights.get)
-weights_app.command("where")(weights.where)
-app.add_typer(judge_app, name="judge")
-judge_app.command("audit")(judge_audit.audit)
-app.add_typer(study_app, name="study")
-study_app.command("new")(study_new.new)
-study_app.command("invite")(study_invite.invite)
-study_app.command("serve")(study_serve.serve)
-study_app.command("results")(study_results.results)
-study_app.command("export")(study_export.export)
-app.command("stress")(stress.stress)
-app.add_typer(train_app, name="train")
-train_app.command("phantom-editor")(train.phantom_editor)
-train_app.command("chest-model")(train.chest_model)
-train_app.command("evaluate")(train.evaluate)
-train_app.command("chest-encoder")(train_encoder.chest_encoder)
-train_app.command("evaluate-encoder")(train_encoder.evaluate_encoder)
 
 
 def main() -> None:

@@ -5,23 +5,23 @@ from typing import Annotated
 
 import typer
 
-from medebench.cli.common import Json, Workers, guarded, progress_bar
-from medebench.cli.outcome import finish_edit
+from medebench.cli.command_outcome import finish_edit
+from medebench.cli.console import Json, Workers, guarded, progress_bar
 
 
 @guarded
 def adopt(
-    folder: Annotated[Path, typer.Argument(help="Pictures named <id>_<k>.png or <id>.png.")],
+    folder: Annotated[Path, typer.Argument(help="Images named <id>_<k>.png or <id>.png.")],
     cases: Annotated[str, typer.Option(help="The cases they were made from.")],
     out: Annotated[Path, typer.Option(help="The run's folder.")],
     name: Annotated[
         str | None, typer.Option(help="Name of the editor; default: the folder's.")
     ] = None,
-    control: Annotated[bool, typer.Option("--control", help="Not a model, but a control.")] = False,
+    control: Annotated[bool, typer.Option("--control", help="Mark the run as a control.")] = False,
     workers: Workers = None,
     as_json: Json = False,
 ) -> None:
-    """Take over outputs that exist already.
+    """Take over outputs that already exist.
 
     They are copied; the folder stays as it is.
 

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from medebench.cli.common import Json, guarded, print_json, say
-from medebench.cli.outcome import finish_outdated, outdated_facts
+from medebench.cli.command_outcome import finish_outdated, outdated_facts
+from medebench.cli.console import Json, guarded, print_json, say
 
 
 class Format(str, Enum):
@@ -20,26 +20,24 @@ class Format(str, Enum):
 def export(
     runs: Annotated[list[Path], typer.Argument(help="Scored run folders.", metavar="RUN...")],
     out: Annotated[Path, typer.Option(help="File to write.")],
-    form: Annotated[Format, typer.Option("--format", help="Kind of file.")] = Format.csv,
+    form: Annotated[Format, typer.Option("--format", help="File format.")] = Format.csv,
     as_json: Json = False,
 ) -> None:
     """Write the scores of runs as one long table.
 
-    Its columns: run, editor, organ, task, case, k, metric, value, reason, finding.
+    Columns: run, editor, organ, task, case, k, metric, value, reason, finding, kind (of reason),
+    then any further groups of the cases.
 
     Example: medebench export runs/* --format parquet --out scores.parquet
     """
-    from medebench.runs import open_run
-    from medebench.runs.exporting import export_runs, outdated_in
+    from medebench.runs.export_table import export as write_table
 
-    opened = [open_run(path) for path in runs]
-    rows = export_runs(opened, out.expanduser().absolute(), form.value)
-    outdated = outdated_in(opened)
+    made = write_table(runs, out, format=form.value)
     if as_json:
-        print_json({"out": str(out), "rows": rows, "out_of_date": outdated_facts(outdated)})
+        facts = {"out": str(out), "rows": made.rows}
+        print_json(facts | {"out_of_date": outdated_facts(made.outdated)})
     else:
-        say(f"{rows} rows in {out}")
-    for run in opened:
-        if not run.states:
-            say(f"{run.path}: its cases are not at hand, so nobody can tell whether they changed")
-    finish_outdated(outdated, runs)
+        say(f"{made.rows} rows in {out}")
+    for path in made.unverified:
+        say(f"{path}: its cases are not at hand, so changes in them cannot be noticed")
+    finish_outdated(made.outdated, runs)

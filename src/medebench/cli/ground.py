@@ -1,12 +1,32 @@
+"""`ground`: types of failure and counts per run, means against chance, the exit code."""
+
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from medebench.cli.common import Json, RetryFailed, Workers, guarded, progress_bar
+from medebench.cli.command_outcome import is_broken, run_facts, say_reasons
+from medebench.cli.console import (
+    Executor,
+    Json,
+    RetryFailed,
+    Workers,
+    guarded,
+    print_json,
+    progress_bar,
+    say,
+)
+from medebench.cli.listing_commands import show_rows
 from medebench.errors import InputError
+
+if TYPE_CHECKING:
+    from medebench.cases import Case
+    from medebench.runs import Run
+    from medebench.runs.ledger import ScoreRow
 
 
 @guarded
@@ -15,20 +35,21 @@ def ground(
     threshold: Annotated[
         list[str] | None,
         typer.Option(
-            help="Where one type of failure ends and the next begins; may be given several times.",
+            help="Override a threshold between types of failure (repeatable).",
             metavar="KEY=VALUE",
         ),
     ] = None,
     workers: Workers = None,
+    executor: Executor = "threads",
     retry_failed: RetryFailed = False,
     as_json: Json = False,
 ) -> None:
     """Find out why outputs fail.
 
-    Measures where each output changed and, for editors that show it, where they looked, against
-    the region of interest; then gives each output one type of failure, or success. What is
-    measured already is not done again; findings are always settled anew, so ground again after a
-    judge. The report then has a section on it.
+    Compares where each output changed and, for editors that record it, where they looked with the
+    region of interest, then classifies each output as a success or one type of failure.
+    Measurements are kept, findings are always updated: run it again after a judge. The report
+    then has a section on it.
 
     Examples:
 
@@ -36,10 +57,10 @@ def ground(
 
         medebench ground runs/icedit --threshold good_ea=0.6 --threshold wrong_spill=0.5
     """
-    from medebench.cli.findings import finish_ground
     from medebench.grounding import Thresholds
     from medebench.runs import ground as run_grounding
-    from medebench.runs.scoring import open_runs
+    from medebench.runs.run_folder import open_ledgers
+    from medebench.runs.score_run import open_runs
     from medebench.settings import read_settings
 
     given: dict[str, str] = {}
@@ -50,12 +71,121 @@ def ground(
         given[key.strip()] = value.strip()
     limits = read_settings(Thresholds, given, "--threshold")
     opened = open_runs(runs)
-    with progress_bar("grounding") as progress:
-        grounded = run_grounding(
-            opened,
-            thresholds=limits,
-            workers=workers,
-            retry_failed=retry_failed,
-            progress=progress,
-        )
-    finish_ground(grounded, as_json)
+    with open_ledgers(opened):
+        with progress_bar("grounding") as progress:
+            grounded = run_grounding(
+                opened,
+                thresholds=limits,
+                workers=workers,
+                retry_failed=retry_failed,
+                progress=progress,
+                executor=executor,
+            )
+        _finish(grounded, as_json)
+
+
+def _finish(runs: Sequence[Run], as_json: bool) -> None:
+    """Report the findings of runs; exit 1 if an output itself is missing or unreadable."""
+    facts = [_summary(run) for run in runs]
+    floors = _floors(runs)
+    if as_json:
+        print_json({"runs": facts} | ({"attention_floors": floors} if floors else {}))
+    else:
+        _print(facts, floors)
+        if (ceiling := _ceiling(facts)) is not None:
+            say(ceiling)
+        for one in facts:
+            if one["reasons"]:
+                say(f"{one['run']}: {sum(one['reasons'].values())} outputs without a finding")
+                say_reasons(one["reasons"])
+    if any(is_broken(reason) for one in facts for reason in one["reasons"]):
+        raise typer.Exit(1)
+
+
+def _summary(run: Run) -> dict[str, Any]:
+    from medebench.grounding import FAILURE_TYPES
+    from medebench.runs.ledger import STALE, STALE_CASE
+    from medebench.runs.stages.run_diagnosis import FINDING
+
+    # A score of a picture that is no longer the output is no score of the output.
+    rows = [row for row in run.scores() if row.reason not in (STALE, STALE_CASE)]
+    found = [row for row in rows if row.metric == FINDING]
+    types = Counter(str(row.detail["type"]) for row in found if row.value is not None)
+    reasons = Counter(row.reason for row in found if row.reason is not None)
+    judges = Counter(row.detail.get("judge") for row in found if row.value is not None)
+    return run_facts(run) | {
+        "outputs": len(found),
+        "types": {kind: types[kind] for kind in FAILURE_TYPES},
+        "reasons": dict(reasons.most_common()),
+        "judges": {str(name or "none"): count for name, count in judges.most_common()},
+        "change_iou": _mean(rows, "change_iou"),
+        "attention_iou": _mean(rows, "attention_iou"),
+        "attention_iou_chance": _mean(rows, "attention_iou_chance"),
+    }
+
+
+def _ceiling(facts: Sequence[dict[str, Any]]) -> str | None:
+    """Which row shows what the references themselves get, or how to have one."""
+    names = [one["run"] for one in facts if one["editor"] == "reference"]
+    if names:
+        return f"ceiling (the references themselves): {', '.join(names)}"
+    return "no ceiling: add a run of the control `reference`" if facts else None
+
+
+def _floors(runs: Sequence[Run]) -> dict[str, float]:
+    """By name, the mean IoU of maps that never saw the picture, on all cases with attention."""
+    from medebench.grounding.attention_floors import FLOORS, case_floors
+
+    cases: dict[str, Case] = {}
+    attended = set()
+    for run in runs:
+        with run.ledger() as ledger:
+            digests = ledger.cases()
+            own = {row.case_id for row in ledger.scores() if _has_attention(row)}
+        if not own:
+            continue
+        # Runs may hold different cases under one id.
+        keys = {case.id: f"{case.id} {digests[case.id].digest}" for case in run.cases}
+        cases |= {keys[case.id]: case for case in run.cases}
+        attended |= {keys[case_id] for case_id in own if case_id in keys}
+    every = case_floors(cases, sorted(attended)).values()
+    found = [one for one in every if not isinstance(one, str)]
+    means = {}
+    for name, label in FLOORS.items():
+        if values := [one[name].iou for one in found if name in one]:
+            means[label] = sum(values) / len(values)
+    return means
+
+
+def _has_attention(row: ScoreRow) -> bool:
+    return row.metric == "attention_iou" and row.value is not None
+
+
+def _mean(rows: Iterable[ScoreRow], metric: str) -> float | None:
+    values = [row.value for row in rows if row.metric == metric and row.value is not None]
+    return sum(values) / len(values) if values else None
+
+
+def _print(facts: Sequence[dict[str, Any]], floors: dict[str, float]) -> None:
+    from medebench.grounding import FAILURE_TYPES
+
+    attended = any(one["attention_iou"] is not None for one in facts)
+    rows: list[dict[str, Any]] = []
+    for one in facts:
+        row = {"run": one["run"], "outputs": str(one["outputs"])}
+        row |= {FAILURE_TYPES[kind]: str(count) for kind, count in one["types"].items()}
+        row["no finding"] = str(sum(one["reasons"].values()))
+        row["change IoU"] = _number(one["change_iou"])
+        if attended:
+            chance = f" ({_number(one['attention_iou_chance'])})"
+            known = one["attention_iou"] is not None
+            row["attention IoU (chance)"] = _number(one["attention_iou"]) + chance * known
+        rows.append(row)
+    for label, mean in floors.items():
+        rows.append(dict.fromkeys(rows[0], "") | {"run": f"floor: {label}"})
+        rows[-1]["attention IoU (chance)"] = _number(mean)
+    show_rows(rows)
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"

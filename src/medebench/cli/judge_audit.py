@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 import typer
 
-from medebench.cli.common import Json, guarded, print_json, print_line, progress_bar
-from medebench.cli.outcome import finish
+from medebench.cli.command_outcome import finish
+from medebench.cli.console import Json, guarded, print_json, print_line, progress_bar
 from medebench.errors import InputError
 
 
@@ -17,23 +17,23 @@ def audit(
     ),
     base_url: Annotated[str | None, typer.Option(help="Address of the server.")] = None,
     rubric: Annotated[str | None, typer.Option(help="A built-in rubric or a YAML file.")] = None,
-    image_size: Annotated[int | None, typer.Option(help="Longest side sent.")] = None,
-    max_cost: Annotated[float | None, typer.Option(min=0, help="US dollars at most.")] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Ignore kept answers.")] = False,
+    image_size: Annotated[int | None, typer.Option(help="Longest side of the images sent.")] = None,
+    max_cost: Annotated[float | None, typer.Option(min=0, help="Limit in US dollars.")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Ignore cached answers.")] = False,
     limit: Annotated[int | None, typer.Option(min=2, help="Only the first N cases.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Show a judge pictures whose answer is known, and print what it got wrong.
+    """Test a judge on images whose right answer is known, and print what it gets wrong.
 
     Controls: identity, reference, noise, the reference of another case, input and output swapped,
-    and the same picture under another wording. Ends with 1 if the judge fails one.
+    and the same image under another wording. Exits with 1 if the judge fails one.
 
     Example: medebench judge audit --judge openai:gpt-4o
     """
     from medebench.cases import load_cases
     from medebench.judge import ModelJudge, find_judge
-    from medebench.runs.judge_audit import audit_judge
-    from medebench.runs.judging import JudgeLimits
+    from medebench.runs.judge_trials import audit_judge
+    from medebench.runs.stages.judge_scores import JudgeLimits
 
     given = {"base_url": base_url, "rubric": rubric, "image_size": image_size}
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}

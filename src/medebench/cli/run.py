@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from medebench.cli.common import (
+from medebench.cli.command_outcome import finish
+from medebench.cli.console import (
     Json,
     RetryFailed,
     Workers,
@@ -16,7 +17,6 @@ from medebench.cli.common import (
     say,
     table_width,
 )
-from medebench.cli.outcome import finish
 
 
 @guarded
@@ -31,7 +31,9 @@ def run(
     retry_failed: RetryFailed = False,
     as_json: Json = False,
 ) -> None:
-    """Do everything a plan says: edit, score, ground, report. Run again, it continues.
+    """Do everything a plan says: edit, score, ground, report.
+
+    Interrupted, the same command continues.
 
     Examples:
 
@@ -69,7 +71,7 @@ def run(
                     f"on {tuned.cases} other cases"
                 )
         for line in done.skipped:
-            say(f"left out: {line}")
+            say(f"skipped: {line}")
         for line in done.stopped:
             say(f"not finished: {line}")
         if done.failed:

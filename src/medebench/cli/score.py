@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from medebench.cli.common import Json, RetryFailed, Workers, guarded, progress_bar
-from medebench.cli.outcome import finish_score, print_plan
+from medebench.cli.command_outcome import finish_score, print_plan
+from medebench.cli.console import Executor, Json, RetryFailed, Workers, guarded, progress_bar
 from medebench.errors import InputError
 
 
@@ -17,9 +17,9 @@ def score(
     metrics: Annotated[
         str | None,
         typer.Option(
-            help="Names with commas between them, as `medebench metrics` lists them; `default` "
-            "stands for those that need no weights (and is the default), `ready` for all that "
-            "are ready here."
+            help="Comma-separated names, as listed by `medebench metrics`; `default` stands for "
+            "those of the runs' task (and is the default), `ready` for all that can be "
+            "computed here."
         ),
     ] = None,
     judge: Annotated[
@@ -30,39 +30,42 @@ def score(
         str | None, typer.Option(help="Judge: address of an OpenAI-compatible server.")
     ] = None,
     rubric: Annotated[
-        str | None, typer.Option(help="Judge: a built-in rubric or a YAML file.")
+        str | None, typer.Option(help="Judge: a built-in rubric or a file; default: the task's.")
     ] = None,
     image_size: Annotated[
-        int | None, typer.Option(help="Judge: longest side of the pictures sent.")
+        int | None, typer.Option(help="Judge: longest side of the images sent, in pixels.")
     ] = None,
-    repeats: Annotated[int | None, typer.Option(help="Judge: ask so often, take the mean.")] = None,
+    repeats: Annotated[
+        int | None, typer.Option(help="Judge: query this many times and average.")
+    ] = None,
     max_cost: Annotated[
         float | None, typer.Option(min=0, help="Judge: stop before this many US dollars.")
     ] = None,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Judge: ask again instead of using kept answers.")
+        bool, typer.Option("--fresh", help="Judge: ask again instead of using cached answers.")
     ] = False,
     timeout: Annotated[float, typer.Option(min=1, help="Judge: seconds for one call.")] = 120.0,
     deadline: Annotated[
         float | None, typer.Option(min=1, help="Judge: seconds for all calls.")
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Judge: print calls, tokens and money; do nothing.")
+        bool, typer.Option("--dry-run", help="Judge: estimate calls, tokens and cost; do nothing.")
     ] = False,
     device: Annotated[
-        str, typer.Option(help="For metrics with a network: auto, cpu, cuda or mps.")
+        str, typer.Option(help="Metrics with a network: auto, cpu, cuda or mps.")
     ] = "auto",
     batch: Annotated[
-        int | None, typer.Option(min=1, help="For metrics with a network: pictures at once.")
+        int | None, typer.Option(min=1, help="Metrics with a network: images per batch.")
     ] = None,
     workers: Workers = None,
+    executor: Executor = "threads",
     retry_failed: RetryFailed = False,
     as_json: Json = False,
 ) -> None:
     """Score the outputs of runs.
 
-    What is scored already is not done again. Runs over the same cases are best given together:
-    each picture is then decoded once.
+    Existing scores are not recomputed. Give runs over the same cases together: each image is then
+    decoded only once.
 
     Examples:
 
@@ -76,12 +79,13 @@ def score(
 
         medebench score runs/* --judge openai:qwen2-vl --base-url http://localhost:8000/v1
     """
-    from medebench.clients.keys import keys_optional
-    from medebench.judge import ModelJudge, find_judge
+    from medebench.judge import ModelJudge
+    from medebench.models.api_keys import keys_optional
     from medebench.runs import score as run_scoring
     from medebench.runs.failed_calls import Failures
-    from medebench.runs.judging import JudgeLimits, estimate_judging
-    from medebench.runs.scoring import open_runs
+    from medebench.runs.run_folder import open_ledgers
+    from medebench.runs.score_run import judge_for, open_runs, require_judge, same_task
+    from medebench.runs.stages.judge_scores import JudgeLimits, estimate_judging
 
     given = {"base_url": base_url, "rubric": rubric, "image_size": image_size, "repeats": repeats}
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
@@ -89,26 +93,30 @@ def score(
         raise InputError("these options are for a judge; name one with --judge")
     names = None if metrics is None else [one.strip() for one in metrics.split(",") if one.strip()]
     opened = open_runs(runs)
+    same_task(opened)
     with keys_optional() if dry_run else nullcontext():
-        found = None if judge is None else find_judge(judge, options)
+        found = None if judge is None else judge_for(opened[0].info.task, judge, options)
     limits = JudgeLimits(max_cost, fresh, timeout, deadline)
     if dry_run:
         if not isinstance(found, ModelJudge):
             raise InputError(f"--dry-run: judge '{judge}' makes no calls and costs nothing")
+        require_judge(opened, found)
         print_plan(estimate_judging(opened, found, limits, retry_failed), found.summary, as_json)
         return
     failures = Failures()
-    with progress_bar("scoring") as progress:
-        scored = run_scoring(
-            opened,
-            names,
-            found,
-            limits=limits,
-            device=device,
-            batch=batch,
-            workers=workers,
-            retry_failed=retry_failed,
-            progress=progress,
-            failures=failures,
-        )
-    finish_score(scored, failures, as_json)
+    with open_ledgers(opened):
+        with progress_bar("scoring") as progress:
+            scored = run_scoring(
+                opened,
+                names,
+                found if isinstance(found, ModelJudge) else judge,
+                limits=limits,
+                device=device,
+                batch=batch,
+                workers=workers,
+                retry_failed=retry_failed,
+                progress=progress,
+                failures=failures,
+                executor=executor,
+            )
+        finish_score(scored, failures, as_json)

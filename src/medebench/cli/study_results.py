@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from medebench.cli.common import (
+from medebench.cli.console import (
     Json,
     guarded,
     print_json,
@@ -14,13 +14,13 @@ from medebench.cli.common import (
     say,
     table_width,
 )
-from medebench.cli.study_serve import Database
+from medebench.cli.study_serve import Database, StudyFolder
 
 
 @guarded
 def results(
     source: Annotated[
-        Path, typer.Argument(help="Folder of the study, or a CSV file.", metavar="STUDY|CSV")
+        Path, typer.Argument(help="Study folder, or a CSV file.", metavar="STUDY|CSV")
     ],
     more: Annotated[
         list[Path] | None, typer.Argument(help="The same as --runs.", metavar="[RUN]...")
@@ -39,13 +39,15 @@ def results(
         list[str] | None, typer.Option(help="Leave this annotator out.", metavar="NAME")
     ] = None,
     anonymous: Annotated[
-        bool, typer.Option("--anonymous", help="Call annotators 1, 2, ... in what is written.")
+        bool,
+        typer.Option("--anonymous", help="Replace annotators' names by numbers in the results."),
     ] = False,
     database: Database = None,
     k: Annotated[
-        int | None, typer.Option("-k", min=0, help="For a CSV file: which output; default: 0.")
+        int | None,
+        typer.Option("-k", min=0, help="For a CSV file: which output was ranked; default: 0."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the intervals.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of the bootstrap.")] = 0,
     as_json: Json = False,
 ) -> None:
     """How far people agree, which model they prefer, and which metric stands in for them.
@@ -56,22 +58,27 @@ def results(
     Examples: medebench study results study
               medebench study results rankings.csv --runs runs/*
     """
-    from medebench.study import read_study
+    from medebench.study.results.answer_text import attention, overview
     from medebench.study.results.compute import study_results
-    from medebench.study.results.tables import results_json
-    from medebench.study.results.terminal import rich_tables
-    from medebench.study.results.words import attention, overview
-    from medebench.study.results.write import write_results
+    from medebench.study.results.people_tables import terminal
+    from medebench.study.results.study_tables import results_json
 
-    told, found = read_study(source, [*(runs or []), *(more or [])], database=database, k=k)
-    made = study_results(told, found, without=without or (), anonymous=anonymous, seed=seed)
     folder = out or (source / "results" if source.is_dir() else Path(f"{source.stem}-results"))
-    write_results(made, folder.expanduser().absolute())
+    made = study_results(
+        source,
+        [*(runs or []), *(more or [])],
+        out=folder,
+        without=without or (),
+        anonymous=anonymous,
+        database=database,
+        k=k,
+        seed=seed,
+    )
     if as_json:
         print_json({"folder": str(folder), **results_json(made)})
         return
-    for table in rich_tables(made, table_width()):
-        print_table(table)
+    for table in terminal(made):
+        print_table(table.rich(table_width()))
     for sentence in [overview(made), *attention(made)]:
         print_line(sentence)
     for one in made.dimensions:
@@ -81,3 +88,25 @@ def results(
     for note in made.notes:
         say(note)
     say(f"tables and figures: {folder}")
+
+
+@guarded
+def export(
+    study: StudyFolder,
+    out: Annotated[Path, typer.Option(help="The CSV file.")],
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
+    """Write the rankings as CSV, a row for each annotator, case, dimension and model.
+
+    `medebench study results` reads such a file as well.
+
+    Example: medebench study export study --out rankings.csv
+    """
+    from medebench.study import export_rankings, open_study
+
+    rows = export_rankings(open_study(study), out, database)
+    if as_json:
+        print_json({"rows": rows, "file": str(out)})
+    else:
+        say(f"{rows:,} ranks: {out}")

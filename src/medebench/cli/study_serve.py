@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from medebench.cli.common import guarded, print_line, say
+from medebench.cli.console import guarded, print_line, say
 
-StudyFolder = Annotated[Path, typer.Argument(help="Folder of the study.", metavar="STUDY")]
+StudyFolder = Annotated[Path, typer.Argument(help="Study folder.", metavar="STUDY")]
 Database = Annotated[
     str | None,
     typer.Option(
@@ -18,8 +18,7 @@ Database = Annotated[
     ),
 ]
 Origin = Annotated[
-    str | None,
-    typer.Option(help="How browsers reach it, if through a proxy: https://study.example.org."),
+    str | None, typer.Option(help="Public address, if behind a proxy: https://study.example.org.")
 ]
 
 
@@ -27,25 +26,26 @@ Origin = Annotated[
 def serve(
     study: StudyFolder,
     host: Annotated[
-        str, typer.Option(help="Address to listen on; others than 127.0.0.1 are open to a network.")
+        str,
+        typer.Option(help="Address to listen on; anything but 127.0.0.1 is open to the network."),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 = any that is free.")] = 8765,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 = any free port.")] = 8765,
     database: Database = None,
     origin: Origin = None,
 ) -> None:
     """Let annotators rank in the browser.
 
-    The first time, it prints a personal link for each annotator and one for the administrator;
-    later it goes on with those that were given out, and `medebench study invite` makes new ones.
-    Ctrl-C ends it, and the same command goes on.
+    The first time it prints a personal link for each annotator and one for the administrator;
+    afterwards those links stay valid, and `medebench study invite` makes new ones. Ctrl-C stops
+    the server; the same command continues.
 
     Example: medebench study serve study
     """
     from medebench.study import open_study
+    from medebench.study.server.answer_store import open_store
     from medebench.study.server.security import read_origin
     from medebench.study.server.serve import UNKNOWN, warning
     from medebench.study.server.serve import serve as start
-    from medebench.study.server.store import open_store
 
     opened = open_study(study)
     outside = read_origin(origin) if origin is not None else None
@@ -66,11 +66,11 @@ def serve(
             folder = shlex.quote(str(study))
             say(f"everybody has a link; `medebench study invite {folder} NAME` makes a new one")
         if UNKNOWN in base:
-            say(f"write the name or number of this machine in place of {UNKNOWN}")
+            say(f"replace {UNKNOWN} with the name or address of this machine")
         say(f"{opened.design.title}: {base}/ (Ctrl-C ends it)")
 
     if words := warning(host, outside):
         say(f"warning: {words}")
     start(opened, host=host, port=port, database=database, origin=outside, on_ready=tell)
     if began:
-        say("stopped; everything that was saved is kept")
+        say("stopped; all saved answers are kept")

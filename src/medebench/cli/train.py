@@ -1,31 +1,40 @@
-"""`train`: make the built-in models again, and see what they can do."""
+"""`train`: retrain and evaluate the built-in models."""
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from medebench.cli.common import Json, guarded, print_json, print_table, progress_bar, say
+from medebench.cli.console import Json, guarded, print_json, progress_bar, say
+from medebench.cli.listing_commands import show_rows
+from medebench.errors import InputError, NotReadyError
+
+if TYPE_CHECKING:
+    from medebench.analysis.estimate import Estimate
+    from medebench.analysis.interval import Interval
+
+Out = Annotated[Path, typer.Option(help="Where to save the model; must not exist yet.")]
+Work = Annotated[
+    Path | None, typer.Option(help="Folder for images and checkpoints; default: in the cache.")
+]
+Steps = Annotated[int | None, typer.Option(min=1, help="Override the recipe's number of steps.")]
+_COUNT = "Override the recipe's number of"
 
 
 @guarded
 def phantom_editor(
-    out: Annotated[Path, typer.Option(help="Where to save the pipeline; must not exist yet.")],
-    work: Annotated[
-        Path | None,
-        typer.Option(help="Where phantoms and checkpoints lie; default: in the cache."),
-    ] = None,
-    steps: Annotated[int | None, typer.Option(min=1, help="Fewer or more than the recipe.")] = None,
-    phantoms: Annotated[
-        int | None, typer.Option(min=260, help="Fewer or more than the recipe.")
-    ] = None,
+    out: Out,
+    work: Work = None,
+    steps: Steps = None,
+    phantoms: Annotated[int | None, typer.Option(min=260, help=f"{_COUNT} phantoms.")] = None,
 ) -> None:
-    """Train the built-in editor again, from nothing.
+    """Train the built-in editor again, from scratch.
 
-    An hour or so on two cores. Stopped, the same command continues from the last
-    checkpoint. The recipe, its seed and what came out are in docs/phantom-editor.md.
+    About an hour on two cores. Interrupted, the same command continues from the last checkpoint.
+    The recipe, its seed and the results are in docs/phantom-editor.md.
 
     Examples:
 
@@ -35,40 +44,31 @@ def phantom_editor(
 
         medebench edit phantoms --editor phantom-editor:my-editor --out runs/mine
     """
-    from dataclasses import replace
+    from medebench.phantoms.training.phantom_editor.editor_recipe import RECIPE
+    from medebench.phantoms.training.phantom_editor.train_phantom_editor import train_phantom_editor
 
-    from medebench.files import cache_folder
-    from medebench.tuning.phantom_editor.recipe import RECIPE
-    from medebench.tuning.phantom_editor.training import train_phantom_editor
-
-    _require(out)
+    folder = _prepare(out, work, "phantom-editor")
     recipe = replace(
         RECIPE,
         steps=steps or RECIPE.steps,
         phantoms=phantoms or RECIPE.phantoms,
         fitted=min(RECIPE.fitted, phantoms or RECIPE.fitted),
     )
-    folder = work or cache_folder() / "phantom-editor"
     train_phantom_editor(folder, out, recipe, progress_bar)
     say(f"saved in {out}; its loss curve is {folder / 'loss.png'}")
 
 
 @guarded
 def chest_model(
-    out: Annotated[Path, typer.Option(help="Where to save the pipeline; must not exist yet.")],
-    work: Annotated[
-        Path | None,
-        typer.Option(help="Where pictures and checkpoints lie; default: in the cache."),
-    ] = None,
-    steps: Annotated[int | None, typer.Option(min=1, help="Fewer or more than the recipe.")] = None,
-    patients: Annotated[
-        int | None, typer.Option(min=250, help="Fewer or more than the recipe.")
-    ] = None,
+    out: Out,
+    work: Work = None,
+    steps: Steps = None,
+    patients: Annotated[int | None, typer.Option(min=250, help=f"{_COUNT} patients.")] = None,
 ) -> None:
-    """Train the built-in model of chest radiographs again, from nothing.
+    """Train the built-in model of chest radiographs again, from scratch.
 
-    Under an hour on two cores. Stopped, the same command continues from the last
-    checkpoint. The recipe is in `medebench/tuning/chest_model/recipe.py`.
+    Under an hour on two cores. Interrupted, the same command continues from the last checkpoint.
+    The recipe is in `medebench/phantoms/training/chest_model/chest_recipe.py`.
 
     Examples:
 
@@ -76,13 +76,10 @@ def chest_model(
 
         medebench edit chest-phantoms --editor radedit:my-chests --out runs/mine
     """
-    from dataclasses import replace
+    from medebench.phantoms.training.chest_model.chest_recipe import RECIPE
+    from medebench.phantoms.training.chest_model.train_chest_model import train_chest_model
 
-    from medebench.files import cache_folder
-    from medebench.tuning.chest_model.recipe import RECIPE
-    from medebench.tuning.chest_model.training import train_chest_model
-
-    _require(out)
+    folder = _prepare(out, work, "chest-model")
     recipe = replace(
         RECIPE,
         steps=steps or RECIPE.steps,
@@ -91,19 +88,51 @@ def chest_model(
         patients=patients or RECIPE.patients,
         fitted=min(RECIPE.fitted, patients or RECIPE.fitted),
     )
-    folder = work or cache_folder() / "chest-model"
     train_chest_model(folder, out, recipe, progress_bar)
-    say(f"saved in {out}; the work lies in {folder}")
+    say(f"saved in {out}; checkpoints are in {folder}")
 
 
-def _require(out: Path) -> None:
-    from medebench.editors.diffusion.device import missing_packages
-    from medebench.errors import InputError, NotReadyError
+@guarded
+def chest_encoder(
+    out: Out,
+    work: Work = None,
+    steps: Steps = None,
+    patients: Annotated[int | None, typer.Option(min=1, help=f"{_COUNT} patients.")] = None,
+) -> None:
+    """Train the built-in encoder of the edit score again, from scratch.
 
-    if lacking := missing_packages():
+    About five minutes on one core. Interrupted, the same command continues from the last
+    checkpoint. The recipe, its seed and the results are in docs/chest-encoder.md.
+
+    Examples:
+
+        medebench train chest-encoder --out my-encoder
+
+        medebench train evaluate-encoder my-encoder
+
+        medebench score runs/mine --metrics edit_score:my-encoder
+    """
+    from medebench.phantoms.training.chest_encoder.encoder_recipe import RECIPE
+    from medebench.phantoms.training.chest_encoder.train_chest_encoder import train_chest_encoder
+
+    folder = _prepare(out, work, "chest-encoder")
+    recipe = replace(RECIPE, steps=steps or RECIPE.steps, patients=patients or RECIPE.patients)
+    train_chest_encoder(folder, out, recipe, progress_bar)
+    say(f"saved in {out}; its loss curve is {folder / 'loss.json'}")
+
+
+def _prepare(out: Path, work: Path | None, name: str) -> Path:
+    """The folder to work in, if the packages are there and nothing is in the way."""
+    from medebench.device import TRANSFORMERS, missing_releases
+    from medebench.files import cache_folder
+    from medebench.systems.diffusion.diffusion_device import missing_packages
+
+    encoder = name == "chest-encoder"
+    if lacking := missing_releases(TRANSFORMERS, "metrics") if encoder else missing_packages():
         raise NotReadyError(f"train: {lacking}")
     if out.exists():
         raise InputError(f"{out}: exists already; choose another --out")
+    return work or cache_folder() / name
 
 
 @guarded
@@ -114,7 +143,7 @@ def evaluate(
     count: Annotated[int, typer.Option(min=2, help="Phantoms never used in training.")] = 130,
     as_json: Json = False,
 ) -> None:
-    """Print what the built-in editor does on phantoms it has never seen, with 95 % intervals.
+    """Evaluate the built-in editor on phantoms it has never seen, with 95 % intervals.
 
     Examples:
 
@@ -122,22 +151,94 @@ def evaluate(
 
         medebench train evaluate my-editor --count 26
     """
-    from rich import box
-    from rich.table import Table
+    from medebench.phantoms.training.phantom_editor.editor_evaluation import evaluate as measure
+    from medebench.systems import find_system
 
-    from medebench.editors import find_editor
-    from medebench.tuning.phantom_editor.evaluation import evaluate as measure
-
-    chosen = find_editor(f"phantom-editor:{model}" if model else "phantom-editor")
+    chosen = find_system(f"phantom-editor:{model}" if model else "phantom-editor")
     chosen.require_ready()
     with progress_bar("editing") as progress:
         figures = measure(chosen, count, progress)
     if as_json:
         return print_json([one._asdict() for one in figures])
-    table = Table(box=box.SIMPLE_HEAD)
-    for column in ("measure", "mean", "95 % interval", "phantoms"):
-        table.add_column(column, justify="left" if column == "measure" else "right")
-    for one in figures:
-        ends = "-" if one.interval is None else f"{one.interval.low:.3f} to {one.interval.high:.3f}"
-        table.add_row(one.name, f"{one.mean:.3f}", ends, str(one.phantoms))
-    return print_table(table)
+    rows: list[dict[str, Any]] = [
+        {
+            "measure": one.name,
+            "mean": f"{one.mean:.3f}",
+            "95 % interval": _ends(one.interval) or one.why,
+            "phantoms": str(one.phantoms),
+        }
+        for one in figures
+    ]
+    return show_rows(rows)
+
+
+@guarded
+def evaluate_encoder(
+    encoder: Annotated[
+        str, typer.Argument(help="A known encoder, a hub id or a folder.")
+    ] = "chest-phantoms",
+    count: Annotated[int, typer.Option(min=4, help="Patients never used in training.")] = 40,
+    threshold: Annotated[
+        float, typer.Option(min=-1, max=1, help="Edits that score lower are rejected.")
+    ] = 0.2,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="List every finding, device and kind of failure.")
+    ] = False,
+    figure: Annotated[
+        Path | None, typer.Option(help="Where to draw a histogram of the scores (.png, .svg).")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Evaluate how well the edit score separates successful edits of chest phantoms from failures.
+
+    Prints AUROC with 95 % intervals, and what the threshold keeps and rejects.
+
+    Examples:
+
+        medebench train evaluate-encoder
+
+        medebench train evaluate-encoder my-encoder --count 20 --whole
+    """
+    from medebench.encoders.encoder_lookup import find_encoder
+    from medebench.phantoms.training.chest_encoder.encoder_evaluation import (
+        ALL,
+        figures,
+    )
+    from medebench.phantoms.training.chest_encoder.encoder_evaluation import (
+        evaluate as measure,
+    )
+    from medebench.phantoms.training.chest_encoder.score_histogram import draw_scores
+
+    chosen = find_encoder(encoder)
+    if not chosen.texts:
+        raise InputError(f"{chosen.name}: has no text encoder, and the edit score needs one")
+    if problem := chosen.problem():
+        raise NotReadyError(problem)
+    with progress_bar("scoring edits") as progress:
+        scored = measure(chosen, count, progress=progress)
+    if figure is not None:
+        draw_scores(scored, figure)
+    found = figures(scored, threshold)
+    if as_json:
+        return print_json([asdict(one) for one in found])
+    rows: list[dict[str, Any]] = [
+        {
+            "edit": one.thing,
+            "failed": one.failure,
+            "AUROC": _number(one.auroc),
+            "95 % interval": _ends(one.auroc.interval) or one.auroc.reason or "no interval",
+            "done, kept": _number(one.kept),
+            "failed, rejected": _number(one.thrown),
+        }
+        for one in found
+        if whole or ALL in (one.thing, one.failure)
+    ]
+    return show_rows(rows)
+
+
+def _number(quantity: Estimate) -> str:
+    return "-" if quantity.value is None else f"{quantity.value:.3f}"
+
+
+def _ends(interval: Interval | None) -> str:
+    return "" if interval is None else f"{interval.low:.3f} to {interval.high:.3f}"

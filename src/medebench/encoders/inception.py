@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from medebench.cases.image import Picture
 from medebench.device import TORCH, choose_device, exact, missing_releases
-from medebench.encoders.base import Features
-from medebench.encoders.local import LocalEncoder
+from medebench.encoders.encoder import Features
+from medebench.encoders.local_encoder import LocalEncoder
 from medebench.errors import MedebenchError
-from medebench.weights.finding import GIVEN
+from medebench.images.picture import Picture
+from medebench.weights.local_weights import GIVEN
 
 #: Changes when the same weights would give other vectors.
 PREPARED = "clean-1"

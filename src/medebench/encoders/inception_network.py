@@ -15,11 +15,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from medebench.encoders.inception_weights import Folded
+from medebench.encoders.inception_weights import FoldedConvolution
 
 
 class Convolution(nn.Module):  # type: ignore[misc]
-    def __init__(self, given: Folded, stride: int, same: bool) -> None:
+    def __init__(self, given: FoldedConvolution, stride: int, same: bool) -> None:
         super().__init__()
         # Fast where kernels lie as the pictures do.
         kernel = torch.from_numpy(given.kernel).to(memory_format=torch.channels_last)
@@ -48,7 +48,7 @@ class Fork(nn.Module):  # type: ignore[misc]
 class Network(nn.Module):  # type: ignore[misc]
     """Pictures (n, 3, 299, 299) in -1 ... 1 to vectors (n, 2048)."""
 
-    def __init__(self, weights: Mapping[str, Folded]) -> None:
+    def __init__(self, weights: Mapping[str, FoldedConvolution]) -> None:
         super().__init__()
         self._weights = weights
         halve = nn.MaxPool2d(3, 2)

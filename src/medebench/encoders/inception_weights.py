@@ -6,6 +6,7 @@ other is a state dict with torchvision's names, as pytorch-fid and torch-fidelit
 
 from __future__ import annotations
 
+import json
 import pickle
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -16,10 +17,14 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from medebench.encoders.inception_names import NAMES
 from medebench.errors import InputError, one_line
 from medebench.weights.state_dicts import read_state_dict
 
+#: What the publishers call each convolution: torchvision's name, which pytorch-fid and
+#: torch-fidelity use as well, and that of the first TensorFlow graph, in the TorchScript file.
+NAMES: dict[str, str] = json.loads(
+    Path(__file__).with_name("inception_names.json").read_text("utf-8")
+)
 #: What batch normalisation adds to the variances.
 _EPSILON = 1e-3
 #: Numbers in all kernels together: another network has others.
@@ -31,22 +36,22 @@ _GET = "get the Inception of FID with 'medebench weights get inception'"
 
 
 @dataclass(frozen=True)
-class Folded:
+class FoldedConvolution:
     """A convolution with the batch normalisation after it multiplied in."""
 
     kernel: NDArray[np.float32]
     bias: NDArray[np.float32]
 
 
-def read_inception(path: Path) -> dict[str, Folded]:
+def read_inception(path: Path) -> dict[str, FoldedConvolution]:
     """The convolutions by their names in torchvision; InputError says what is wrong."""
     if path.is_dir():
-        raise InputError(f"{path}: is a folder; name the file with the weights of Inception")
+        raise InputError(f"{path}: is a folder; pass the file with the Inception weights")
     try:
         tensors = _read_script(path) if _is_script(path) else read_state_dict(path)
         folded = _fold_script(tensors) if "conv.weight" in tensors else _fold_state(tensors)
         if sum(one.kernel.size for one in folded.values()) != _KERNELS:
-            raise ValueError("another number of weights")
+            raise ValueError("a different number of weights")
     except Exception as error:
         # Readers raise whatever a file that is not theirs makes them stumble over.
         why = f"lacks {error}" if isinstance(error, KeyError) else one_line(str(error), 160)
@@ -56,7 +61,7 @@ def read_inception(path: Path) -> dict[str, Folded]:
     return folded
 
 
-def _fold_script(tensors: Mapping[str, NDArray[Any]]) -> dict[str, Folded]:
+def _fold_script(tensors: Mapping[str, NDArray[Any]]) -> dict[str, FoldedConvolution]:
     return {
         name: _fold(
             tensors[f"{script}.weight"],
@@ -67,10 +72,10 @@ def _fold_script(tensors: Mapping[str, NDArray[Any]]) -> dict[str, Folded]:
     }
 
 
-def _fold_state(tensors: Mapping[str, NDArray[Any]]) -> dict[str, Folded]:
+def _fold_state(tensors: Mapping[str, NDArray[Any]]) -> dict[str, FoldedConvolution]:
     classes = tensors.get("fc.bias")
     if classes is not None and len(classes) != _CLASSES:
-        raise ValueError(f"another one, with {len(classes)} classes instead of {_CLASSES}")
+        raise ValueError(f"a different network with {len(classes)} classes instead of {_CLASSES}")
     words = ("weight", "bias", "running_mean", "running_var")
     return {
         name: _fold(
@@ -86,7 +91,7 @@ def _fold(
     shift: NDArray[Any],
     mean: NDArray[Any],
     variance: NDArray[Any],
-) -> Folded:
+) -> FoldedConvolution:
     # What is not finite is said below, by one line.
     with np.errstate(all="ignore"):
         factor = 1 / np.sqrt(variance.astype(np.float64) + _EPSILON)
@@ -96,7 +101,7 @@ def _fold(
         bias = shift - mean * factor
     if not (np.isfinite(multiplied).all() and np.isfinite(bias).all()):
         raise ValueError("values that are not finite numbers")
-    return Folded(multiplied.astype(np.float32), bias.astype(np.float32))
+    return FoldedConvolution(multiplied.astype(np.float32), bias.astype(np.float32))
 
 
 def _is_script(path: Path) -> bool:
@@ -147,7 +152,7 @@ class _Tensors(pickle.Unpickler):
             ("collections", "OrderedDict"): dict,
         }
         if (module, name) not in known:
-            raise ValueError(f"asks for {module}.{name}, and only tensors are read")
+            raise ValueError(f"refers to {module}.{name}, but only tensors are read")
         return known[module, name]
 
     def persistent_load(self, pid: Any) -> NDArray[Any]:

@@ -6,6 +6,7 @@ together here: Swin (or ResNet-50) for pictures, ClinicalBERT for texts, each wi
 
 from __future__ import annotations
 
+import json
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -16,66 +17,49 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from medebench.cases.image import Picture
 from medebench.device import choose_device, exact
-from medebench.encoders.assembled import AssembledEncoder
-from medebench.encoders.base import Features, Read, scaled
-from medebench.encoders.pretrained import as_rows
+from medebench.encoders.encoder import Features, TextFeatures, scaled
+from medebench.encoders.local_encoder import AssembledEncoder
+from medebench.encoders.pretrained_encoder import as_rows
 from medebench.encoders.towers import (
     RESNET50,
     Tensors,
     below,
     filled,
     read_tensors,
-    refuse_misfit,
+    refuse_strangers,
     resnet,
     tower,
 )
 from medebench.encoders.wordpiece import WordPieces, vocabulary
 from medebench.errors import NotReadyError
+from medebench.images.picture import Picture
 from medebench.weights import Found, find_weights
-from medebench.weights.hub import in_hub_cache
-from medebench.weights.identity import sha256_of
+from medebench.weights.hub_cache import in_hub_cache
+from medebench.weights.identity_hash import sha256_of
 from medebench.weights.safetensors import read_header
 
 #: The model whose vocabulary it reads texts with.
 VOCABULARY = "emilyalsentzer/Bio_ClinicalBERT"
 FILES = ("pytorch_model.bin", "model.safetensors")
 SIZE = 224
+_SIZES = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
 MEAN, STD = 0.5862785803043838, 0.27950088968644304
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How large the towers are; as published, if nothing else is said."""
+    """The sizes of the towers; as published by default."""
 
-    swin: Mapping[str, Any] = field(
-        default_factory=lambda: {
-            "image_size": SIZE,
-            "patch_size": 4,
-            "embed_dim": 96,
-            "depths": [2, 2, 6, 2],
-            "num_heads": [3, 6, 12, 24],
-            "window_size": 7,
-        }
-    )
+    swin: Mapping[str, Any] = field(default_factory=lambda: _SIZES["swin"])
     resnet: Mapping[str, Any] = field(default_factory=lambda: RESNET50)
-    bert: Mapping[str, Any] = field(
-        default_factory=lambda: {
-            "vocab_size": 28996,
-            "hidden_size": 768,
-            "num_hidden_layers": 12,
-            "num_attention_heads": 12,
-            "intermediate_size": 3072,
-            "max_position_embeddings": 512,
-        }
-    )
+    bert: Mapping[str, Any] = field(default_factory=lambda: _SIZES["bert"])
     numbers: int = 512
     tokens: int = 77
 
 
 @dataclass
-class _Loaded:
+class _Networks:
     device: str
     pieces: WordPieces
     image: Any
@@ -125,7 +109,7 @@ class MedClipEncoder(AssembledEncoder):
         with torch.inference_mode(), exact(it.device):
             return as_rows(it.image_head(it.image(pixels).pooler_output.flatten(1)))
 
-    def read(self, texts: Sequence[str]) -> list[Read]:
+    def read(self, texts: Sequence[str]) -> list[TextFeatures]:
         """The mean over a text's tokens and three layers, projected.
 
         The published code takes the padding of a batch into the mean, so that a text's vector
@@ -144,7 +128,7 @@ class MedClipEncoder(AssembledEncoder):
             weight = mask[..., None].to(states.dtype)
             mean = (states * weight).sum(1) / weight.sum(1)
             rows = as_rows(it.text_head(mean))
-        return [Read(*one) for one in zip(rows, pieces.tokens, pieces.read, strict=True)]
+        return [TextFeatures(*one) for one in zip(rows, pieces.tokens, pieces.read, strict=True)]
 
     def _file(self) -> Path:
         if self.weights.path.is_file():
@@ -154,19 +138,14 @@ class MedClipEncoder(AssembledEncoder):
                 return self.folder / name
         raise NotReadyError(f"{self.folder}: has no {' or '.join(FILES)}; unpack the weights there")
 
-    def _load(self) -> _Loaded:
+    def _load(self) -> _Networks:
         if self._loaded is None:
             from torch import nn
 
             weights = self._file()
             tensors = read_tensors(weights)
             known = ("vision_model.", "text_model.", "logit_scale")
-            refuse_misfit(
-                f"{weights}: this is not MedCLIP",
-                [one for one in known if not any(name.startswith(one) for name in tensors)],
-                [name for name in tensors if not name.startswith(known)],
-                [],
-            )
+            refuse_strangers(f"{weights}: this is not MedCLIP", tensors, known)
             device = choose_device(self.device)
             image, image_head = self._image_tower(below(tensors, "vision_model."), weights)
             text = tower("Bert", self.sizes.bert, below(tensors, "text_model.model."), weights)
@@ -174,8 +153,8 @@ class MedClipEncoder(AssembledEncoder):
             filled(head, below(tensors, "text_model.projection_head."), weights)
             pieces = WordPieces(_vocabulary(self.folder), self.sizes.tokens)
             parts = (image, image_head, text, head)
-            self._loaded = _Loaded(device, pieces, *(one.to(device) for one in parts))
-        return cast(_Loaded, self._loaded)
+            self._loaded = _Networks(device, pieces, *(one.to(device) for one in parts))
+        return cast(_Networks, self._loaded)
 
     def _image_tower(self, tensors: Tensors, weights: Path) -> tuple[Any, Any]:
         """The one its authors recommend, or the ResNet-50 they publish beside it."""
@@ -211,7 +190,7 @@ def is_medclip(folder: Path) -> bool:
 
 
 def _vocabulary(folder: Path) -> Path:
-    """Beside the weights, or where the model whose vocabulary it is lies on this machine."""
+    """Next to the weights, or in the local copy of the model it belongs to."""
     other = find_weights(VOCABULARY)
     elsewhere = other.path if isinstance(other, Found) else in_hub_cache(VOCABULARY)
     for place in (folder, elsewhere):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import tempfile
 from collections.abc import Sequence
 from copy import deepcopy
@@ -17,22 +16,22 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from medebench.cases.image import Picture
-from medebench.device import TRANSFORMERS, choose_device, exact, missing_releases
-from medebench.encoders.assembled import AssembledEncoder
-from medebench.encoders.base import Features, Read, scaled
-from medebench.encoders.framing import MARKS, Framing, pointwise
+from medebench.device import TRANSFORMERS, choose_device, exact, missing_releases, release_of
+from medebench.encoders.encoder import Features, TextFeatures, scaled
+from medebench.encoders.image_framing import MARKS, Framing, pointwise
+from medebench.encoders.local_encoder import AssembledEncoder
 from medebench.encoders.open_clip_folder import OpenClipFolder
-from medebench.encoders.pretrained import as_rows
+from medebench.encoders.pretrained_encoder import as_rows
 from medebench.encoders.towers import offline
 from medebench.errors import InputError, NotReadyError, one_line
-from medebench.weights.identity import sha256_of
+from medebench.images.picture import Picture
+from medebench.weights.identity_hash import sha256_of
 
 OLDEST = (2, 24)
 
 
 @dataclass
-class _Loaded:
+class _Model:
     device: str
     network: Any
     tokenizer: Any
@@ -49,7 +48,7 @@ class OpenClipEncoder(AssembledEncoder):
         return super().problem() or unimportable(self.name)
 
     def lacking(self) -> str | None:
-        if find_spec("open_clip") is None or _release() < OLDEST:
+        if find_spec("open_clip") is None or release_of("open_clip_torch") < OLDEST:
             least = ".".join(map(str, OLDEST))
             return (
                 f"needs open_clip_torch {least} or later; install with: pip install open_clip_torch"
@@ -93,7 +92,7 @@ class OpenClipEncoder(AssembledEncoder):
         with torch.inference_mode(), exact(it.device):
             return as_rows(it.network.encode_image(pixels, normalize=False))
 
-    def read(self, texts: Sequence[str]) -> list[Read]:
+    def read(self, texts: Sequence[str]) -> list[TextFeatures]:
         import torch
 
         it = self._load()
@@ -102,9 +101,12 @@ class OpenClipEncoder(AssembledEncoder):
             ids = it.tokenizer(list(texts), context_length=room).to(it.device)
             rows = as_rows(it.network.encode_text(ids, normalize=False))
             counts = [_tokens(it.tokenizer, text) for text in texts]
-        return [Read(row, count, min(count, room)) for row, count in zip(rows, counts, strict=True)]
+        return [
+            TextFeatures(row, count, min(count, room))
+            for row, count in zip(rows, counts, strict=True)
+        ]
 
-    def _load(self) -> _Loaded:
+    def _load(self) -> _Model:
         if self._loaded is None:
             if problem := unimportable(self.name):
                 raise NotReadyError(problem)
@@ -113,14 +115,14 @@ class OpenClipEncoder(AssembledEncoder):
             with offline():
                 try:
                     network = _network(files).to(device)
-                    self._loaded = _Loaded(device, network, _tokenizer(files))
+                    self._loaded = _Model(device, network, _tokenizer(files))
                 except Exception as error:
                     why = f"{type(error).__name__}: {one_line(str(error), 200)}"
                     raise InputError(
                         f"{self.name}: {files.weights} does not load with open_clip "
                         f"{metadata.version('open_clip_torch')} ({why})"
                     ) from error
-        return cast(_Loaded, self._loaded)
+        return cast(_Model, self._loaded)
 
 
 def _network(files: OpenClipFolder) -> Any:
@@ -179,14 +181,6 @@ def unimportable(name: str) -> str | None:
         why = f"{type(error).__name__}: {one_line(str(error), 160)}"
         return (
             f"{name}: open_clip is installed but cannot be imported ({why}); "
-            "install the torchvision that belongs to this torch"
+            "install the torchvision build that matches this torch"
         )
     return None
-
-
-def _release() -> tuple[int, ...]:
-    try:
-        found = metadata.version("open_clip_torch")
-    except metadata.PackageNotFoundError:
-        return (0,)
-    return tuple(int(part) for part in re.findall(r"\d+", found)[:2])

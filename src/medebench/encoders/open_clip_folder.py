@@ -1,7 +1,8 @@
-"""What a model's folder in open_clip's layout says of itself, read without torch or open_clip."""
+"""A model folder in open_clip's layout, read without torch or open_clip."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,13 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from medebench.cases.image import Picture
-from medebench.encoders.base import scaled
-from medebench.encoders.framing import in_proportion, middle, shorter_side
-from medebench.encoders.pretrained import read_json
+from medebench.encoders.encoder import scaled
+from medebench.encoders.image_framing import (
+    CLIP_MEAN,
+    CLIP_STD,
+    in_proportion,
+    middle,
+    shorter_side,
+)
 from medebench.errors import InputError, NotReadyError
+from medebench.images.picture import Picture
 from medebench.weights import Found, find_weights
-from medebench.weights.hub import in_hub_cache
+from medebench.weights.hub_cache import in_hub_cache
+from medebench.weights.model_settings import read_json
 
 CONFIG = "open_clip_config.json"
 #: In the order in which open_clip looks for them.
@@ -39,25 +46,9 @@ _TOKENIZERS = (
 )
 #: The text towers of BiomedCLIP, by the two names it had: in all sizes as BERT comes, so that its
 #: folder is enough.
-_BERT = {
-    "model_type": "bert",
-    "vocab_size": 30522,
-    "hidden_size": 768,
-    "num_hidden_layers": 12,
-    "num_attention_heads": 12,
-    "intermediate_size": 3072,
-    "max_position_embeddings": 512,
-    "type_vocab_size": 2,
-    "hidden_act": "gelu",
-    "layer_norm_eps": 1e-12,
-    "pad_token_id": 0,
-}
-_KNOWN_TEXTS = {
-    "microsoft/BiomedNLP-BiomedBERT-base-uncased-abstract": _BERT,
-    "microsoft/BiomedNLP-PubMedBERT-base-uncased-abstract": _BERT,
-}
-_MEAN = (0.48145466, 0.4578275, 0.40821073)
-_STD = (0.26862954, 0.26130258, 0.27577711)
+_KNOWN_TEXTS: dict[str, dict[str, Any]] = json.loads(
+    Path(__file__).with_name("open_clip_texts.json").read_text("utf-8")
+)
 
 
 @dataclass(frozen=True)
@@ -121,7 +112,7 @@ class OpenClipFolder:
                 return self.path / name
         raise NotReadyError(
             f"{self.path}: has no weights of open_clip ({WEIGHTS[0]} or {WEIGHTS[2]}); "
-            "get the model whole"
+            "download the complete model"
         )
 
     @cached_property
@@ -154,8 +145,8 @@ class OpenClipFolder:
             look = Look(
                 int(height),
                 int(width),
-                _three(said.get("mean") or _MEAN),
-                _three(said.get("std") or _STD),
+                _three(said.get("mean") or CLIP_MEAN),
+                _three(said.get("std") or CLIP_STD),
                 "bilinear" if said.get("interpolation") == "bilinear" else "bicubic",
                 str(said.get("resize_mode") or "shortest"),
                 int(said.get("fill_color", 0)),
@@ -164,7 +155,7 @@ class OpenClipFolder:
                 raise ValueError(f"resize_mode {look.mode}")
         except (TypeError, ValueError) as error:
             raise InputError(
-                f"{self.folder / CONFIG}: preprocess_cfg makes no sense ({error})"
+                f"{self.folder / CONFIG}: preprocess_cfg is invalid ({error})"
             ) from error
         return look
 
@@ -212,7 +203,7 @@ class OpenClipFolder:
 
 
 def _elsewhere(name: str) -> Path | None:
-    """Where another model lies on this machine, with or without its weights."""
+    """The local folder of another model, with or without its weights."""
     if Path(name).is_dir():
         return Path(name)
     found = find_weights(name)
@@ -221,7 +212,7 @@ def _elsewhere(name: str) -> Path | None:
 
 def _read(path: Path) -> dict[str, Any]:
     if not path.is_file():
-        raise NotReadyError(f"{path.parent}: has no {path.name}; get the model whole")
+        raise NotReadyError(f"{path.parent}: has no {path.name}; download the complete model")
     return read_json(path)
 
 

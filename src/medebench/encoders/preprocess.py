@@ -19,64 +19,24 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from medebench.cases.image import Picture
-from medebench.encoders.base import scaled
-from medebench.encoders.framing import shorter_side
+from medebench.encoders.encoder import scaled
+from medebench.encoders.image_framing import shorter_side
 from medebench.errors import InputError
 from medebench.files import sha256
+from medebench.images.picture import Picture
+from medebench.weights.model_settings import read_json
 
 Size: TypeAlias = tuple[int, int]
 Colour: TypeAlias = tuple[float, float, float]
 
 FILES = ("processor_config.json", "preprocessor_config.json")
 
-_COMMON: dict[str, Any] = {
-    "default_to_square": True,
-    "do_resize": True,
-    "do_center_crop": False,
-    "do_rescale": True,
-    "rescale_factor": 1 / 255,
-    "do_normalize": True,
-    "image_mean": [0.5, 0.5, 0.5],
-    "image_std": [0.5, 0.5, 0.5],
-    "resample": 3,
-    "size": 224,
-}
-_CLIP: dict[str, Any] = {
-    "default_to_square": False,
-    "do_center_crop": True,
-    "crop_size": 224,
-    "image_mean": [0.48145466, 0.4578275, 0.40821073],
-    "image_std": [0.26862954, 0.26130258, 0.27577711],
-}
+_SAID = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
+_COMMON: dict[str, Any] = _SAID["common"]
 #: What a processor does where its file does not say, by the name of its class.
-KINDS: dict[str, dict[str, Any]] = {
-    "CLIP": _CLIP,
-    "ChineseCLIP": _CLIP,
-    "Bit": _CLIP,
-    "Blip": {**_CLIP, "default_to_square": True, "do_center_crop": False, "size": 384},
-    "Siglip": {"default_to_square": False, "size": {"height": 224, "width": 224}},
-    "ViT": {"resample": 2},
-    "DeiT": {"size": 256, "do_center_crop": True, "crop_size": 224},
-    "EfficientNet": {
-        "size": 346,
-        "crop_size": 289,
-        "rescale_offset": False,
-        "include_top": True,
-    },
-}
+KINDS: dict[str, dict[str, Any]] = _SAID["kinds"]
 #: Old files name no class; then the model tells.
-BY_MODEL = {
-    "clip": "CLIP",
-    "chinese_clip": "ChineseCLIP",
-    "clipseg": "ViT",
-    "metaclip_2": "CLIP",
-    "siglip": "Siglip",
-    "align": "EfficientNet",
-    "dinov2": "Bit",
-    "vit": "ViT",
-    "deit": "DeiT",
-}
+BY_MODEL: dict[str, str] = _SAID["by_model"]
 #: Settings that change the picture in ways that are not done here.
 _REFUSED = ("do_pad", "use_square_size")
 
@@ -108,17 +68,17 @@ class Preprocess:
         if kind not in KINDS:
             known = ", ".join(KINDS)
             raise InputError(
-                f"{path}: prepares pictures in a way that is not known here"
-                f" ({kind or 'no image_processor_type'}); known are those of {known}"
+                f"{path}: unknown kind of image processor"
+                f" ({kind or 'no image_processor_type'}); supported: {known}"
             )
         for name in _REFUSED:
             if found.get(name):
-                raise InputError(f"{path}: '{name}' is not known here; use another encoder")
+                raise InputError(f"{path}: '{name}' is not supported; use another encoder")
         try:
             # What the file says to be nothing is nothing, and not what the class would say.
             return cls._of({**_COMMON, **KINDS[kind], **found})
         except (TypeError, ValueError) as error:
-            raise InputError(f"{path}: makes no sense ({error}); get the file again") from error
+            raise InputError(f"{path}: is invalid ({error}); download the file again") from error
 
     @classmethod
     def _of(cls, said: Mapping[str, Any]) -> Preprocess:
@@ -127,7 +87,7 @@ class Preprocess:
         if said["do_resize"]:
             resize = _resize(said["size"], bool(said["default_to_square"]))
         if crop is None and not isinstance(resize, tuple):
-            raise ValueError("pictures keep different shapes: no crop and no height and width")
+            raise ValueError("images keep different shapes: neither a crop nor a height and width")
         resample = said["resample"]
         if resample not in range(6):
             raise ValueError(f"resample {resample!r} is not a number from 0 to 5")
@@ -215,18 +175,15 @@ def _find(folder: Path) -> tuple[Path, dict[str, Any]]:
         path = folder / name
         if not path.is_file():
             continue
-        try:
-            found = json.loads(path.read_text("utf-8"))
-        except (OSError, ValueError) as error:
-            raise InputError(f"{path}: cannot be read as JSON; get the file again") from error
-        if name == "processor_config.json" and isinstance(found, dict):
+        found: Any = read_json(path)
+        if name == "processor_config.json":
             found = found.get("image_processor")
-            if found is None:
-                continue
+        if found is None:
+            continue
         if not isinstance(found, dict):
-            raise InputError(f"{path}: holds no settings; get the file again")
+            raise InputError(f"{path}: contains no settings; download the file again")
         return path, found
-    raise InputError(f"{folder}: has no preprocessor_config.json; get the model whole")
+    raise InputError(f"{folder}: has no preprocessor_config.json; download the complete model")
 
 
 def _middle(pixels: NDArray[np.uint8], size: Size) -> NDArray[np.uint8]:

@@ -52,13 +52,13 @@ def read_tensors(path: Path) -> Tensors:
         read = load(path)
     except Exception as error:
         why = one_line(str(error), 120) or type(error).__name__
-        raise InputError(f"{path}: cannot be read as weights ({why}); get it again") from error
+        raise InputError(f"{path}: cannot be read as weights ({why}); download it again") from error
     if isinstance(read, dict) and isinstance(read.get("state_dict"), dict):
         read = read["state_dict"]
     if not isinstance(read, dict) or not all(
         isinstance(one, torch.Tensor) for one in read.values()
     ):
-        raise InputError(f"{path}: holds no named tensors; name the file of the weights")
+        raise InputError(f"{path}: contains no named tensors; pass the file with the weights")
     return cast(Tensors, read)
 
 
@@ -122,6 +122,19 @@ def filled(network: Any, tensors: Tensors, where: Path) -> Any:
     )
     network.load_state_dict(tensors)
     return network.eval()
+
+
+def refuse_strangers(
+    what: str,
+    tensors: Tensors,
+    known: tuple[str, ...],
+    optional: tuple[str, ...] = (),
+    changed: Iterable[str] = (),
+) -> None:
+    """Refuse tensors whose names begin in other ways, or not in all of the `known` ones."""
+    missing = [one for one in known if not any(name.startswith(one) for name in tensors)]
+    unknown = [name for name in tensors if not name.startswith((*known, *optional))]
+    refuse_misfit(what, missing, unknown, changed)
 
 
 def refuse_misfit(

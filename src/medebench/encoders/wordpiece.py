@@ -38,7 +38,7 @@ class WordPieces:
 
     def __init__(self, file: Path, limit: int) -> None:
         self.limit = limit
-        self._tokenizer = _open(file)
+        self._tokenizer = open_tokenizer(file)
         self._pad = self._tokenizer.token_to_id("[PAD]") or 0
         self._end = self._tokenizer.token_to_id("[SEP]")
 
@@ -58,7 +58,8 @@ class WordPieces:
         )
 
 
-def _open(file: Path) -> Any:
+def open_tokenizer(file: Path, lowercase: bool | None = None) -> Any:
+    """BERT's tokenizer; without `lowercase`, as the file beside the vocabulary says."""
     from tokenizers import BertWordPieceTokenizer, Tokenizer
 
     try:
@@ -67,18 +68,19 @@ def _open(file: Path) -> Any:
             made.no_truncation()
             made.no_padding()
             return made
-        return BertWordPieceTokenizer(str(file), lowercase=_lowercase(file.parent))
+        small = _lowercase(file.parent) if lowercase is None else lowercase
+        return BertWordPieceTokenizer(str(file), lowercase=small)
     except Exception as error:
         # The library raises plain exceptions of its own for whatever it does not understand.
-        raise InputError(f"{file}: is no vocabulary of BERT ({one_line(str(error))})") from error
+        raise InputError(f"{file}: is not a BERT vocabulary ({one_line(str(error))})") from error
 
 
 def _lowercase(folder: Path) -> bool:
-    """As the file beside the vocabulary says; published vocabularies without one mean yes."""
+    """As the file next to the vocabulary says; without one, yes."""
     path = folder / "tokenizer_config.json"
     if not path.is_file():
         return True
     try:
         return bool(json.loads(path.read_text("utf-8")).get("do_lower_case", True))
     except (OSError, ValueError, AttributeError) as error:
-        raise InputError(f"{path}: cannot be read as JSON; get the file again") from error
+        raise InputError(f"{path}: cannot be read as JSON; download the file again") from error

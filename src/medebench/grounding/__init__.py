@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from medebench.grounding.change import Change, change_map
-from medebench.grounding.failure import (
+from medebench.grounding.change_map import Change, change_map
+from medebench.grounding.change_metrics import GROUNDING_METRICS, change_of
+from medebench.grounding.failure_types import (
     FAILURE_TYPES,
     Evidence,
     FailureType,
@@ -11,7 +12,6 @@ from medebench.grounding.failure import (
     Thresholds,
     diagnose,
 )
-from medebench.grounding.measures import GROUNDING_METRICS, change_of
 from medebench.grounding.overlap import (
     Chance,
     chance,

@@ -26,7 +26,7 @@ from typing import Literal
 
 from medebench.errors import one_line
 from medebench.grounding import concept_words as known
-from medebench.metrics.base import Undefined
+from medebench.metrics.metric import Undefined
 
 _WORD = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
 _PLAIN_WORD = re.compile(r"[^\W_]+")
@@ -67,7 +67,7 @@ def concept_of(prompt: str, key_concept: str = "") -> Concept:
     words = _read(prompt)
     phrase = _target(words[_beginning(words) :])
     if not phrase:
-        raise Undefined(f"no thing to edit was found in the prompt '{one_line(prompt, 80)}'")
+        raise Undefined(f"found nothing to edit in the prompt '{one_line(prompt, 80)}'")
     return Concept(prompt[phrase[0].start : phrase[-1].end], "prompt")
 
 

@@ -1,4 +1,4 @@
-"""How well a map or a region agrees with the ROI, and how well chance would have done."""
+"""How well a map or region agrees with the ROI, and what chance would reach."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
-from medebench.metrics.base import Undefined
+from medebench.metrics.metric import Undefined
 
 Bools = NDArray[np.bool_]
 Heat = NDArray[Any]
@@ -73,7 +73,7 @@ def energy_inside(heat: Heat, roi: Bools) -> float:
     _check_roi(heat, roi)
     values = np.asarray(heat, np.float64)
     if not np.isfinite(values).all():
-        raise Undefined("the map holds values that are not numbers")
+        raise Undefined("the map contains values that are not numbers")
     if values.min() < 0:
         raise Undefined("the map has negative values: its energy is not defined")
     total = values.sum()
@@ -117,7 +117,7 @@ def _spread_of(values: Heat) -> NDArray[np.float64]:
     if not flat.size:
         raise Undefined("the map is empty")
     if not np.isfinite(flat).all():
-        raise Undefined("the map holds values that are not numbers")
+        raise Undefined("the map contains values that are not numbers")
     if flat.min() == flat.max():
         raise Undefined("the map is the same everywhere")
     return flat
@@ -129,7 +129,7 @@ def _check_roi(heat: Heat, roi: Bools) -> None:
     if not inside:
         raise Undefined("the ROI is empty")
     if inside == roi.size:
-        raise Undefined("the ROI is the whole picture: no place is outside it")
+        raise Undefined("the ROI is the whole image: nothing lies outside it")
 
 
 def _same_grid(first: Heat, second: Heat) -> None:

@@ -1,6 +1,7 @@
 """Rubrics: what a judge is asked, as versioned data, and a case put into it.
 
-The words are in `rubrics/*.yaml`; a user's own file has the same fields, or `extends` one of those.
+Scores, the roles that are shown and the names that answers are read by are all data; the words of
+the built-in ones are in `rubrics/*.yaml`.
 """
 
 from __future__ import annotations
@@ -8,35 +9,36 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import unicodedata
+from collections.abc import Collection
 from dataclasses import dataclass
-from functools import cached_property
-from importlib import resources
-from pathlib import Path
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from medebench.cases.case import Case, id_problem
-from medebench.errors import InputError
-from medebench.judge.parsing.labels import KEYS
-from medebench.metrics.base import Undefined
-from medebench.yamlfile import parse_fields, read_text
+from medebench.judge.parser import Label, Vocabulary
+from medebench.metrics.metric import Undefined
+from medebench.models.prompt_text import delimited, visible_line
+from medebench.outputs import Part as OutputPart
+from medebench.reason import Reason
 
-Score = Literal["ea", "vq", "context"]
-Role = Literal["previous", "reference", "output"]
 DEFAULT = "description"
 #: Raised when the way of putting a rubric together changes, so that hashes change with it.
 ASSEMBLY = 1
+#: The scores of the first rubrics with their keys; they have a place in every hash.
+USUAL = {"ea": "editing_accuracy", "vq": "visual_quality", "context": "contextual_preservation"}
+_USUAL_ROLES = ("previous", "output", "reference")
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
-_ALLOWED = {"step2": {"expected", "criteria"}, "answer": {"skeleton"}}
+#: No underscore: in the name of a metric it ends the score and begins the judge.
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 
 
 @dataclass(frozen=True)
 class Slot:
-    """The place of the picture of this role."""
+    """The place of the picture or text of this role."""
 
-    role: Role
+    role: str
 
 
 Part = str | Slot
@@ -67,60 +69,83 @@ class Filled:
         return self.turns[-1].schema
 
 
-class _Texts(BaseModel):
+class LabelTexts(BaseModel):
+    """How answers call a score; see `parser.Label`."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    key: str = Field("", pattern=r"^[a-z][a-z0-9_]*$|^$")
+    short: str = ""
+    spellings: tuple[str, ...] = ()
+    generic: tuple[str, ...] = ()
+
+
+class Rubric(BaseModel):
+    """What is asked, how, and under which name and version it is cited."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    version: int = Field(ge=1)
+    #: The text of the case that says what was wanted.
+    guide: Literal["description", "prompt", "none"] = "description"
+    #: `optional` shows the reference where there is one; scores with and without do not compare.
+    reference: Literal["required", "optional", "never"] = "required"
+    scores: tuple[str, ...] = Field(("ea", "vq"), min_length=1)
+    scale: str = "0-10"
+    calls: Literal[1, 2] = 1
+    temperature: float = Field(0.0, ge=0, le=2)
+    system: str = Field(min_length=1)
+    #: By role, in the order in which they are shown; what begins with `reference` comes last.
+    captions: dict[str, str]
+    #: Asks for a list of differences before anything is scored; empty: it is not asked for.
+    step1: str = ""
+    step2: str = Field(min_length=1)
+    criteria: dict[str, str]
+    reference_note: str = ""
+    answer: str = Field(min_length=1)
+    labels: dict[str, LabelTexts] = Field(default_factory=dict)
 
     @field_validator("*", mode="after")
     @classmethod
     def _trimmed(cls, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: cls._trimmed(text) for name, text in value.items()}
         if not isinstance(value, str):
             return value
         return "\n".join(line.rstrip() for line in value.strip().split("\n"))
-
-
-class Captions(_Texts):
-    previous: str = Field(min_length=1)
-    output: str = Field(min_length=1)
-    reference: str = Field(min_length=1)
-
-
-class Criteria(_Texts):
-    ea: str = ""
-    vq: str = ""
-    context: str = ""
-
-
-class Rubric(_Texts):
-    """What is asked, how, and under which name and version it is cited."""
-
-    name: str
-    version: int = Field(ge=1)
-    guide: Literal["description", "prompt"] = "description"
-    #: `optional` shows the reference where there is one; scores with and without do not compare.
-    reference: Literal["required", "optional", "never"] = "required"
-    scores: tuple[Score, ...] = Field(("ea", "vq"), min_length=1)
-    scale: Literal["0-10"] = "0-10"
-    calls: Literal[1, 2] = 1
-    temperature: float = Field(0.0, ge=0, le=2)
-    system: str = Field(min_length=1)
-    captions: Captions
-    step1: str = Field(min_length=1)
-    step2: str = Field(min_length=1)
-    criteria: Criteria
-    reference_note: str = ""
-    answer: str = Field(min_length=1)
 
     @model_validator(mode="after")
     def _whole(self) -> Rubric:
         if problem := id_problem(self.name):
             raise ValueError(f"name: {self.name!r} {problem}")
         if len(set(self.scores)) < len(self.scores):
-            raise ValueError("scores: names one twice")
+            raise ValueError("scores: lists one twice")
         for score in self.scores:
-            if not getattr(self.criteria, score):
+            if not _NAME.fullmatch(score):
+                raise ValueError(f"scores: {score!r}: use lower-case letters, digits and hyphens")
+            if not self.criteria.get(score):
                 raise ValueError(f"criteria.{score}: is missing, and 'scores' asks for {score}")
+        scale = re.fullmatch(r"(\d{1,4})-(\d{1,4})", self.scale)
+        if scale is None or int(scale[1]) >= int(scale[2]):
+            raise ValueError("scale: expected the lowest and the highest score, such as 0-10")
+        if empty := [role for role, text in self.captions.items() if not text]:
+            raise ValueError(f"captions.{empty[0]}: is empty")
+        if not any(role.startswith("output") for role in self.captions):
+            raise ValueError("captions.output: is missing")
+        if self.reference != "never" and not self._references:
+            raise ValueError("captions.reference: is missing; or set 'reference: never'")
+        if self.calls == 2 and not self.step1:
+            raise ValueError("step1: is missing, and 'calls: 2' asks it first")
+        self._check_placeholders()
+        return self
+
+    def _check_placeholders(self) -> None:
+        needed = {"step2": {"criteria"}, "answer": {"skeleton"}}
+        if self.guide != "none":
+            needed["step2"].add("expected")
         for field in ("system", "step1", "step2", "reference_note", "answer"):
-            allowed = _ALLOWED.get(field, set())
+            allowed = needed.get(field, set())
             found = _PLACEHOLDER.findall(getattr(self, field))
             for name in found:
                 if name not in allowed:
@@ -128,12 +153,20 @@ class Rubric(_Texts):
             for name in sorted(allowed):
                 if found.count(name) != 1:
                     raise ValueError(f"{field}: needs the placeholder {{{name}}} once")
-        return self
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of the content; layout, comments and key order of the file do not matter."""
-        content = {"assembly": ASSEMBLY, **self.model_dump(mode="json")}
+        """SHA-256 of what is asked; layout, comments and key order of the file do not matter.
+
+        What came after the first rubrics counts where it is used, so that theirs stay the same.
+        """
+        content = {"assembly": ASSEMBLY, **self.model_dump(mode="json", exclude={"labels"})}
+        content["criteria"] = dict.fromkeys(USUAL, "") | self.criteria
+        if set(self.captions) != set(_USUAL_ROLES):
+            content["roles"] = list(self.captions)
+        keys = {score: self.vocabulary.labels[score].key for score in self.scores}
+        if own := {score: key for score, key in keys.items() if key != usual_key(score)}:
+            content["keys"] = own
         text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
@@ -141,37 +174,110 @@ class Rubric(_Texts):
     def label(self) -> str:
         return f"{self.name} v{self.version} ({self.hash[:8]})"
 
-    def fill(self, case: Case, *, reference_there: bool) -> Filled:
-        """The rubric for one case. Raises Undefined where the case lacks what the rubric needs.
+    @property
+    def limits(self) -> tuple[int, int]:
+        """The least and the greatest score."""
+        low, _, top = self.scale.partition("-")
+        return int(low), int(top)
 
-        Nothing of the case but its description or prompt goes in: no id, path, organ or source.
+    def share(self, value: float) -> float:
+        """A score of this rubric on 0-1."""
+        low, top = self.limits
+        return (value - low) / (top - low)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The names that answers are read by; a score without a label goes by its own name."""
+        given = {name: label.model_dump() for name, label in self.labels.items()}
+        given |= {score: {} for score in self.scores if score not in given}
+        labels = tuple(
+            (name, Label(**{**label, "key": label.get("key") or usual_key(name)}))
+            for name, label in given.items()
+        )
+        return _vocabulary(labels, self.scores, *self.limits)
+
+    @property
+    def _references(self) -> list[str]:
+        return [role for role in self.captions if role.startswith("reference")]
+
+    @property
+    def roles(self) -> list[str]:
+        """What is shown, in order; of the reference, what this rubric never shows is left out."""
+        first = [role for role in self.captions if role not in self._references]
+        if set(first) == {"previous", "output"}:
+            first = ["previous", "output"]
+        return first + (self._references if self.reference != "never" else [])
+
+    @property
+    def looks_at(self) -> tuple[OutputPart, ...]:
+        """The parts of an output that are shown."""
+        shown: dict[str, OutputPart] = {"output": "image", "output_text": "text"}
+        return tuple(part for role, part in shown.items() if role in self.captions)
+
+    def fill(self, case: Case, there: Collection[str]) -> Filled:
+        """The rubric for one case of which the roles `there` can be shown.
+
+        Raises Undefined where it lacks what the rubric needs. Nothing of the case but its
+        description or prompt goes in: no id, path, organ or source.
         """
-        expected = visible_line(case.description if self.guide == "description" else case.prompt)
-        if not expected:
-            raise Undefined(f"the case has no {self.guide}, which rubric '{self.name}' needs")
-        if self.reference == "required" and not reference_there:
-            raise Undefined(
-                f"the case has no reference, which rubric '{self.name}' shows;"
-                f" take one without, such as '{self.guide}-no-reference'"
-            )
-        shown = reference_there and self.reference != "never"
-        captions = self.captions
-        looking: list[Part] = [captions.previous, Slot("previous")]
-        looking += [captions.output, Slot("output"), self.step1]
-        criteria = "\n".join(f"- {getattr(self.criteria, score)}" for score in self.scores)
-        asked = _put(self.step2, expected=delimited(expected), criteria=criteria)
-        scoring: list[Part] = [asked]
-        if shown:
-            note = [self.reference_note] if self.reference_note else []
-            scoring = [captions.reference, Slot("reference"), *note, *scoring]
+        expected = self._expected(case)
+        references = [role for role in self.roles if role.startswith("reference")]
+        if not all(role in there for role in references):
+            if self.reference == "required":
+                raise Undefined(self._no_reference())
+            references = []
+        looking: list[Part] = []
+        for role in self.roles:
+            if not role.startswith("reference"):
+                if role not in there:
+                    words = f"there is no {role}, which rubric '{self.name}' shows"
+                    kind = "no-part" if role.startswith("output") else "undefined"
+                    raise Undefined(Reason(kind, words))
+                looking += [self.captions[role], Slot(role)]
+        criteria = "\n".join(f"- {self.criteria[score]}" for score in self.scores)
+        scoring: list[Part] = []
+        for role in references:
+            scoring += [self.captions[role], Slot(role)]
+        if references and self.reference_note:
+            scoring.append(self.reference_note)
+        scoring.append(_put(self.step2, expected=expected, criteria=criteria))
+        if not self.step1:
+            return Filled(self.system, (self._turn(looking + scoring, False, self.scores),))
+        looking.append(self.step1)
         if self.calls == 1:
             return Filled(self.system, (self._turn(looking + scoring, True, self.scores),))
         first, second = self._turn(looking, True, ()), self._turn(scoring, False, self.scores)
         return Filled(self.system, (first, second))
 
-    def _turn(self, parts: list[Part], differences: bool, scores: tuple[Score, ...]) -> Turn:
-        form = _put(self.answer, skeleton=_skeleton(differences, scores))
-        return Turn((*parts, form), _schema(differences, scores))
+    def _expected(self, case: Case) -> str:
+        if self.guide == "none":
+            return ""
+        expected = visible_line(case.description if self.guide == "description" else case.prompt)
+        if not expected:
+            raise Undefined(f"the case has no {self.guide}, which rubric '{self.name}' needs")
+        return delimited(expected)
+
+    def _no_reference(self) -> str:
+        hint = f"; take one without, such as '{self.guide}-no-reference'"
+        return f"the case has no reference, which rubric '{self.name}' shows" + (
+            hint if self.guide != "none" else ""
+        )
+
+    def _turn(self, parts: list[Part], differences: bool, scores: tuple[str, ...]) -> Turn:
+        keys = [self.vocabulary.labels[score].key for score in scores]
+        form = _put(self.answer, skeleton=_skeleton(differences, keys))
+        return Turn((*parts, form), _schema(differences, keys, *self.limits))
+
+
+def usual_key(score: str) -> str:
+    return USUAL.get(score, score.replace("-", "_"))
+
+
+@lru_cache(maxsize=64)
+def _vocabulary(
+    labels: tuple[tuple[str, Label], ...], scores: tuple[str, ...], low: int, top: int
+) -> Vocabulary:
+    return Vocabulary(dict(labels), scores, low, top)
 
 
 def _put(text: str, **values: str) -> str:
@@ -179,32 +285,14 @@ def _put(text: str, **values: str) -> str:
     return _PLACEHOLDER.sub(lambda found: values[found[1]], text)
 
 
-def visible_line(text: str) -> str:
-    """Without line breaks and invisible characters: dataset text cannot pose as our own layout."""
-    kept = (c for c in text if c.isspace() or unicodedata.category(c)[0] != "C")
-    return " ".join("".join(kept).split())
-
-
-def delimited(text: str) -> str:
-    """`text` between tags that it does not contain; the same text always gets the same tags."""
-    number = 0
-    while True:
-        mark = hashlib.sha256(f"{number} {text}".encode()).hexdigest()[:8]
-        if mark not in text.lower():
-            return f"<data-{mark}>\n{text}\n</data-{mark}>"
-        number += 1
-
-
-def _skeleton(differences: bool, scores: tuple[Score, ...]) -> str:
+def _skeleton(differences: bool, keys: list[str]) -> str:
     lines = ['  "differences": ["<one visible difference>", "<the next>"]'] if differences else []
-    lines += [
-        f'  "{KEYS[score]}": {{"reason": "<one or two sentences>", "score": <number>}}'
-        for score in scores
-    ]
+    form = '{"reason": "<one or two sentences>", "score": <number>}'
+    lines += [f'  "{key}": {form}' for key in keys]
     return "{\n" + ",\n".join(lines) + "\n}"
 
 
-def _schema(differences: bool, scores: tuple[Score, ...]) -> dict[str, Any]:
+def _schema(differences: bool, keys: list[str], low: int, top: int) -> dict[str, Any]:
     """Only keywords that all servers with structured output accept: no minimum, no maximum.
 
     The range is checked when the answer is read. Reasons come before numbers, as models write in
@@ -213,61 +301,12 @@ def _schema(differences: bool, scores: tuple[Score, ...]) -> dict[str, Any]:
     members: dict[str, Any] = {}
     if differences:
         members["differences"] = {"type": "array", "items": {"type": "string"}}
-    for score in scores:
-        number = {"type": "number", "description": "from 0 to 10"}
-        members[KEYS[score]] = _object({"reason": {"type": "string"}, "score": number})
+    for key in keys:
+        number = {"type": "number", "description": f"from {low} to {top}"}
+        members[key] = _object({"reason": {"type": "string"}, "score": number})
     return _object(members)
 
 
 def _object(members: dict[str, Any]) -> dict[str, Any]:
     rest = {"required": list(members), "additionalProperties": False}
     return {"type": "object", "properties": members, **rest}
-
-
-def builtin_rubrics() -> list[str]:
-    folder = resources.files("medebench.judge") / "rubrics"
-    return sorted(one.name[:-5] for one in folder.iterdir() if one.name.endswith(".yaml"))
-
-
-def load_rubric(name_or_path: str | Path = DEFAULT) -> Rubric:
-    """A built-in rubric by name, or the one in a YAML file."""
-    name = str(name_or_path)
-    builtin = name in builtin_rubrics()
-    where = f"built-in rubric {name}" if builtin else str(Path(name).expanduser())
-    try:
-        return Rubric.model_validate(_content(name, where, ()))
-    except ValidationError as error:
-        raise InputError(f"{where}: {_first(error)}") from None
-
-
-def _content(name: str, where: str, seen: tuple[str, ...]) -> dict[str, Any]:
-    """The fields of a rubric file on top of those of the built-in one that it extends."""
-    fields = parse_fields(where, _read(name, where), "'name:', 'version:' and 'step1:'")
-    base = fields.pop("extends", None)
-    if base is None:
-        return fields
-    if base not in builtin_rubrics() or base in seen:
-        raise InputError(f"{where}: extends: must be one of {', '.join(builtin_rubrics())}")
-    below = _content(base, f"built-in rubric {base}", (*seen, base))
-    for field in ("captions", "criteria"):
-        if isinstance(fields.get(field), dict):
-            fields[field] = below[field] | fields[field]
-    return below | fields
-
-
-def _read(name: str, where: str) -> str:
-    if name in builtin_rubrics():
-        file = resources.files("medebench.judge") / "rubrics" / f"{name}.yaml"
-        return file.read_text("utf-8")
-    return read_text(Path(where), "rubric", builtin_rubrics())
-
-
-def _first(error: ValidationError) -> str:
-    first = error.errors()[0]
-    place = ".".join(map(str, first["loc"]))
-    message = first["msg"].removeprefix("Value error, ")
-    if first["type"] == "extra_forbidden":
-        message = f"no such field; there are: {', '.join(Rubric.model_fields)}"
-    elif first["type"] == "missing":
-        message = "is missing"
-    return " ".join(f"{place}: {message[0].lower()}{message[1:]}".lstrip(": ").split())

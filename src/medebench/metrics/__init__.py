@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from medebench.aliases import current_name
 from medebench.device import DEVICES
+from medebench.entry import Entry
 from medebench.errors import InputError, NotReadyError, UnknownNameError
-from medebench.metrics.base import (
+from medebench.metrics.learned_metrics import LEARNED, find_learned
+from medebench.metrics.metric import (
     AnyMetric,
     BatchMetric,
+    Better,
     Measured,
     Metric,
     MetricInfo,
@@ -20,7 +24,6 @@ from medebench.metrics.base import (
     Undefined,
     metric,
 )
-from medebench.metrics.learned import LEARNED, find_learned
 from medebench.registry import Registry
 
 METRICS = Registry(
@@ -56,21 +59,28 @@ def find_metrics(
     `default` and `ready` stand for groups of names. What is not ready is said here, before any
     work: NotReadyError.
     """
+    return [one for _, one in find_named_metrics(names, device=device, batch=batch)]
+
+
+def find_named_metrics(
+    names: Iterable[str | AnyMetric] | None = None,
+    *,
+    device: str = "auto",
+    batch: int | None = None,
+) -> list[tuple[str | None, AnyMetric]]:
+    """The same, each with the name by which it is found again; None for objects."""
     if device not in DEVICES:
         raise InputError(f"device '{device}': choose {', '.join(DEVICES[:-1])} or {DEVICES[-1]}")
-    found: dict[str, AnyMetric] = {}
+    found: dict[str, tuple[str | None, AnyMetric]] = {}
     for name in _names(names):
-        one = _find(name, device, batch) if isinstance(name, str) else name
-        if _variant(found.setdefault(one.name, one)) != _variant(one):
+        call = name if isinstance(name, str) else None
+        one = find_metric(name, device, batch) if isinstance(name, str) else name
+        if found.setdefault(one.name, (call, one))[1].variant != one.variant:
             raise InputError(
                 f"two metrics with different weights are called '{one.name}'; score with one of "
                 "them, or rename a folder"
             )
     return list(found.values())
-
-
-def _variant(metric: AnyMetric) -> str | None:
-    return metric.variant
 
 
 def metric_info(name: str) -> MetricInfo | None:
@@ -87,10 +97,44 @@ def metric_info(name: str) -> MetricInfo | None:
 def not_ready(name: str) -> str | None:
     """Why a metric cannot be computed here, and what to do."""
     try:
-        _find(name, "auto", None)
+        find_metric(name)
     except InputError as error:
         return str(error).removeprefix(f"metric '{name}': ")
     return None
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class MetricEntry(Entry):
+    """A metric in a list: which way is better, and between what."""
+
+    better: Better
+    low: float
+    high: float
+
+
+def list_metrics() -> list[MetricEntry]:
+    """All metrics that can be named, with what each needs and whether it can be computed here.
+
+    Returns:
+        The built-in ones first; those of other packages and those with a network follow.
+
+    >>> [one.name for one in mb.list_metrics()][:3]
+    ['cp_published', 'cp', 'ssim']
+    """
+    named = [(name, metric_info(name)) for name in (*METRICS.names(), *LEARNED)]
+    return [
+        MetricEntry(
+            name=name,
+            summary=one.summary,
+            needs=one.needs,
+            problem=not_ready(name),
+            better=one.better,
+            low=one.low,
+            high=one.high,
+        )
+        for name, one in named
+        if one is not None
+    ]
 
 
 def _names(given: Iterable[str | AnyMetric] | None) -> list[str | AnyMetric]:
@@ -105,7 +149,8 @@ def _names(given: Iterable[str | AnyMetric] | None) -> list[str | AnyMetric]:
     return names
 
 
-def _find(name: str, device: str, batch: int | None) -> AnyMetric:
+def find_metric(name: str, device: str = "auto", batch: int | None = None) -> AnyMetric:
+    """One metric by its name, ready to be computed here."""
     name = current_name(name)
     learned = find_learned(name)
     try:
@@ -121,7 +166,7 @@ def _find(name: str, device: str, batch: int | None) -> AnyMetric:
             raise
         raise type(error)(f"metric '{name}': {error}") from error
     if isinstance(one, type) and issubclass(one, BatchMetric | SetMetric):
-        raise InputError(f"metric '{name}': is a class; name an object of it")
+        raise InputError(f"metric '{name}': is a class; pass an instance of it")
     if not isinstance(one, Metric | BatchMetric | SetMetric):
         raise InputError(f"metric '{name}': is not a Metric; decorate it with medebench.metric")
     taken = one.name in METRICS.builtin or one.name in LEARNED
@@ -141,13 +186,17 @@ __all__ = [
     "BatchMetric",
     "Measured",
     "Metric",
+    "MetricEntry",
     "MetricInfo",
     "SetMetric",
     "SetScore",
     "Subject",
     "Undefined",
     "find_learned",
+    "find_metric",
     "find_metrics",
+    "find_named_metrics",
+    "list_metrics",
     "metric",
     "metric_info",
     "not_ready",

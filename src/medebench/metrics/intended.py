@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import cast
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from medebench.cases.image import Picture
-from medebench.cases.opened import OpenCase
-from medebench.metrics.base import Undefined, metric
+from medebench.cases.open_case import OpenCase
+from medebench.images.picture import Picture
+from medebench.images.picture import data_range as full_range
+from medebench.metrics.arrays import as_pictures, as_region
 from medebench.metrics.colour import Doubles, MaskedView, lengths
+from medebench.metrics.metric import Undefined, metric
 
 #: Below this mean difference (CIE76) inside the ROI there is no intended change to measure.
 MIN_INTENDED = 1.0
@@ -29,37 +32,79 @@ def edit_completion(
     previous: Picture,
     output: Picture,
     reference: Picture,
-    roi: NDArray[np.bool_],
-    data_range: int = 255,
+    roi: NDArray[Any],
+    data_range: int | None = None,
 ) -> float:
-    """<m, t> / <t, t> with m = output - previous and t = reference - previous inside the ROI.
+    """Share of the intended change that was made: <m, t> / <t, t> inside the ROI.
 
-    All three in softened Lab. 0: nothing of the change was made (the input gives exactly 0);
-    1: all of it (the reference gives 1); above 1: too much; below 0: the contrary. What was made
-    beside the intended change, at right angles to it, does not count: see `edit_residual`.
+    m = output - previous and t = reference - previous, in softened Lab. What was made beside the
+    intended change, at right angles to it, does not count: see `edit_residual`.
+
+    Args:
+        previous: the image before the edit, (height, width) or (height, width, 3), uint8 or uint16.
+        output: the edited image, of the same shape and depth.
+        reference: what was asked for, of the same shape and depth.
+        roi: the region of interest, True (or bright) inside.
+        data_range: the largest value a pixel can take; by default 255 or 65535.
+
+    Returns:
+        0 where nothing of the change was made (the input gives exactly 0), 1 where all of it was;
+        above 1: too much; below 0: the contrary. Raises `Undefined` where there is no change.
+
+    >>> import numpy as np
+    >>> dark, bright = np.full((8, 8), 40, np.uint8), np.full((8, 8), 200, np.uint8)
+    >>> mb.edit_completion(dark, dark, bright, np.ones((8, 8), bool))
+    0.0
     """
-    return _completion(output, intend(previous, reference, roi, data_range))
+    return _completion(*_intended(previous, output, reference, roi, data_range))
 
 
 def edit_residual(
     previous: Picture,
     output: Picture,
     reference: Picture,
-    roi: NDArray[np.bool_],
-    data_range: int = 255,
+    roi: NDArray[Any],
+    data_range: int | None = None,
 ) -> float:
-    """|m - t| / |t|: the way that is left to the reference, over the whole way from the input.
+    """Way left from the output to the reference over the whole way: |m - t| / |t| in the ROI.
 
-    0 for the reference, 1 for the input, above 1 where the output is farther off than the input;
-    never less than |1 - completion|. Undefined where the reference is another photograph, that is
-    where it differs from the input by `OTHER_PHOTOGRAPH` on average outside the ROI.
+    Never less than |1 - completion|.
+
+    Args:
+        previous: the image before the edit, (height, width) or (height, width, 3), uint8 or uint16.
+        output: the edited image, of the same shape and depth.
+        reference: what was asked for, of the same shape and depth.
+        roi: the region of interest, True (or bright) inside.
+        data_range: the largest value a pixel can take; by default 255 or 65535.
+
+    Returns:
+        0 for the reference, 1 for the input, above 1 where the output is farther off than the
+        input. Raises `Undefined` where the reference is another photograph, that is where it
+        differs from the input by 10 (CIE76) on average outside the ROI.
+
+    >>> import numpy as np
+    >>> dark, bright = np.full((8, 8), 40, np.uint8), np.full((8, 8), 200, np.uint8)
+    >>> mb.edit_residual(dark, bright, bright, np.ones((8, 8), bool))
+    0.0
     """
-    return _residual(output, intend(previous, reference, roi, data_range))
+    return _residual(*_intended(previous, output, reference, roi, data_range))
+
+
+def _intended(
+    previous: Picture,
+    output: Picture,
+    reference: Picture,
+    roi: NDArray[Any],
+    data_range: int | None,
+) -> tuple[Picture, Intention]:
+    previous, output, reference = as_pictures(previous, output, reference)
+    inside = as_region(roi, previous)
+    return output, intend(previous, reference, inside, data_range or full_range(previous))
 
 
 @dataclass(frozen=True)
 class Intention:
-    """The change that was asked for, inside the ROI and beside it; serves all outputs of a case."""
+    """The intended change, inside the ROI and around it; shared by all outputs of a case."""
 
     inside: MaskedView
     outside: MaskedView
@@ -68,27 +113,34 @@ class Intention:
     #: Input and reference outside the ROI.
     surroundings: tuple[Doubles, Doubles]
     data_range: int
+    _last: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def problem(self) -> str | None:
-        """Why there is no change to measure an output by."""
+        """Why there is no intended change to compare an output with."""
         if not self.change.size:
             return "the ROI is empty"
         if self.inside.mean(lengths(self.change)) < MIN_INTENDED:
             return "reference and previous are alike inside the ROI"
         return None
 
-    @property
+    @cached_property
     def beside(self) -> float:
         """Mean difference of reference and input outside the ROI."""
         before, after = self.surroundings
         return self.outside.mean(lengths(after - before))
 
-    @property
-    def other_photograph(self) -> bool:
-        return self.beside >= OTHER_PHOTOGRAPH
-
     def made(self, output: Picture) -> Doubles:
-        return np.asarray(self.inside.soft_lab(output, self.data_range) - self.before)
+        """The change that an output shows inside the ROI; that of the last one is remembered."""
+        if self._last.get("output") is not output:
+            made = self.inside.soft_lab(output, self.data_range) - self.before
+            self._last.update(output=output, made=made)
+        return cast(Doubles, self._last["made"])
+
+    def left(self, output: Picture) -> float:
+        """|m - t| / |t|: the remaining distance to the reference, same photograph or not."""
+        left = self.made(output) - self.change
+        size = self.inside.dot(self.change, self.change)
+        return min(HIGH, math.sqrt(self.inside.dot(left, left) / size))
 
 
 def intend(
@@ -118,17 +170,15 @@ def _completion(output: Picture, intended: Intention) -> float:
 def _residual(output: Picture, intended: Intention) -> float:
     if problem := intended.problem():
         raise Undefined(problem)
-    if intended.other_photograph:
+    if intended.beside >= OTHER_PHOTOGRAPH:
         off = f"{intended.beside:.0f}"
         raise Undefined(f"the reference is another photograph: around the ROI it differs by {off}")
-    dot, change = intended.inside.dot, intended.change
-    left = intended.made(output) - change
-    return min(HIGH, math.sqrt(dot(left, left) / dot(change, change)))
+    return intended.left(output)
 
 
 @metric(
     "edit_completion",
-    "share of the intended change that was made inside the ROI, by colour",
+    "share of the intended change made inside the ROI, by colour",
     better="neither",
     low=LOW,
     high=HIGH,
@@ -141,8 +191,8 @@ def EDIT_COMPLETION(case: OpenCase, output: Picture) -> float:
 
 @metric(
     "edit_residual",
-    "way left from the output to the reference inside the ROI; 1 = as far as the input; undefined "
-    "where the reference is another photograph",
+    "remaining distance from output to reference inside the ROI; 1 = as far as the input; "
+    "undefined where the reference is another photograph",
     better="lower",
     high=HIGH,
     needs=("roi", "reference"),

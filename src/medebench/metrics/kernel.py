@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from medebench.cases.image import Picture
+from medebench.images.picture import Picture
 
 WINDOW = 7
 _N = WINDOW * WINDOW
@@ -50,11 +50,14 @@ def window_ssim(
     return float(value) / channels, int(used), total
 
 
-@njit(cache=True, nogil=True)
+# Under numba's own error model a division may raise, and a loop that may raise is not vectorized.
+_compiled = njit(cache=True, nogil=True, error_model="numpy")
+
+
+@_compiled
 def _ssim(first, second, inside, channels, c1, c2, columns):  # type: ignore[no-untyped-def]
     height, width = first.shape
     count = width - 6 * channels
-    windows = np.empty((4, count), columns.dtype)
     ratios = np.empty(count, np.float64)
     marks = np.zeros(width // channels, np.int32)
     value, used = 0.0, 0
@@ -64,9 +67,11 @@ def _ssim(first, second, inside, channels, c1, c2, columns):  # type: ignore[no-
             marks += inside[row]
         if row < 6:
             continue
-        for kind in range(4):
-            _slide(columns[kind], windows[kind], channels)
-        _divide(windows[0], windows[1], windows[2], windows[3], ratios, c1, c2)
+        if channels == 3:
+            # With a step that the compiler knows, it vectorizes.
+            _divide(columns[0], columns[1], columns[2], columns[3], 3, ratios, c1, c2)
+        else:
+            _divide(columns[0], columns[1], columns[2], columns[3], channels, ratios, c1, c2)
         if inside.size:
             row_value, row_used = _sum_outside(ratios, marks, channels)
             marks -= inside[row - 6]
@@ -78,7 +83,7 @@ def _ssim(first, second, inside, channels, c1, c2, columns):  # type: ignore[no-
     return value, used
 
 
-@njit(cache=True, nogil=True)
+@_compiled
 def _add(p, q, a, b, squares, products):  # type: ignore[no-untyped-def]
     integer = a.dtype.type
     for x in range(p.size):
@@ -89,7 +94,7 @@ def _add(p, q, a, b, squares, products):  # type: ignore[no-untyped-def]
         products[x] = integer(products[x] + integer(u * v))
 
 
-@njit(cache=True, nogil=True)
+@_compiled
 def _drop(p, q, a, b, squares, products):  # type: ignore[no-untyped-def]
     integer = a.dtype.type
     for x in range(p.size):
@@ -100,27 +105,27 @@ def _drop(p, q, a, b, squares, products):  # type: ignore[no-untyped-def]
         products[x] = integer(products[x] - integer(u * v))
 
 
-@njit(cache=True, nogil=True)
-def _slide(column, window, step):  # type: ignore[no-untyped-def]
-    c1, c2, c3 = column[step:], column[2 * step :], column[3 * step :]
-    c4, c5, c6 = column[4 * step :], column[5 * step :], column[6 * step :]
+@_compiled
+def _window(column, x, step):  # type: ignore[no-untyped-def]
+    """The sum of the seven columns of the window that begins at x."""
     integer = column.dtype.type
-    for x in range(window.size):
-        left = integer(integer(column[x] + c1[x]) + integer(c2[x] + c3[x]))
-        window[x] = integer(left + integer(integer(c4[x] + c5[x]) + c6[x]))
+    left = integer(column[x] + column[x + step])
+    middle = integer(column[x + 2 * step] + column[x + 3 * step])
+    right = integer(column[x + 4 * step] + column[x + 5 * step])
+    return integer(integer(left + middle) + integer(right + column[x + 6 * step]))
 
 
-@njit(cache=True, nogil=True)
-def _divide(a, b, squares, products, ratios, c1, c2):  # type: ignore[no-untyped-def]
+@_compiled
+def _divide(a, b, squares, products, step, ratios, c1, c2):  # type: ignore[no-untyped-def]
     for x in range(ratios.size):
-        u, v = np.float64(a[x]), np.float64(b[x])
+        u, v = np.float64(_window(a, x, step)), np.float64(_window(b, x, step))
         uv, uu = u * v, u * u + v * v
-        covariance = 2.0 * (49.0 * np.float64(products[x]) - uv) + c2
-        variance = (49.0 * np.float64(squares[x]) - uu) + c2
+        covariance = 2.0 * (49.0 * np.float64(_window(products, x, step)) - uv) + c2
+        variance = (49.0 * np.float64(_window(squares, x, step)) - uu) + c2
         ratios[x] = ((2.0 * uv + c1) * covariance) / ((uu + c1) * variance)
 
 
-@njit(cache=True, nogil=True)
+@_compiled
 def _sum(ratios):  # type: ignore[no-untyped-def]
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
     whole = ratios.size // 4 * 4
@@ -134,7 +139,7 @@ def _sum(ratios):  # type: ignore[no-untyped-def]
     return (s0 + s1) + (s2 + s3)
 
 
-@njit(cache=True, nogil=True)
+@_compiled
 def _sum_outside(ratios, marks, channels):  # type: ignore[no-untyped-def]
     value, used, touched = 0.0, 0, 0
     for x in range(6):
@@ -149,7 +154,7 @@ def _sum_outside(ratios, marks, channels):  # type: ignore[no-untyped-def]
     return value, used
 
 
-@njit(cache=True, nogil=True)
+@_compiled
 def _blacken(picture, mask, table):  # type: ignore[no-untyped-def]
     height, width, channels = picture.shape
     out = np.zeros_like(picture)

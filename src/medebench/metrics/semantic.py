@@ -1,4 +1,4 @@
-"""What an encoder makes of an edit: is it like the reference, like the text, in its direction?
+"""An edit as an encoder sees it: similarity to the reference, to the text, and direction.
 
     isim        cos(e(output), e(reference))
     talign      cos(e(output), t(text))
@@ -23,19 +23,19 @@ from typing import Any, Literal
 
 import numpy as np
 
-from medebench.encoders.base import Encoder, Features, Read
-from medebench.encoders.extract import Extractor, Shown
-from medebench.encoders.find import encoder_name, find_encoder, reads_texts
-from medebench.encoders.framing import Framing
-from medebench.encoders.sharing import shared_extractor
+from medebench.encoders.encoder import Encoder, Features, TextFeatures
+from medebench.encoders.encoder_lookup import encoder_name, find_encoder, reads_texts
+from medebench.encoders.extractor import Extractor, Shown
+from medebench.encoders.image_framing import Framing
+from medebench.encoders.shared_extractor import shared_extractor
 from medebench.errors import ImageError, InputError
-from medebench.metrics.base import BatchMetric, Measured, MetricInfo, Subject, Undefined
+from medebench.metrics.metric import BatchMetric, Measured, MetricInfo, Subject, Undefined
 
 #: A difference this small beside the vectors themselves is the rounding of the network.
 ROUNDING = 1e-5
 #: How the names of those end that follow the script of the paper.
 PUBLISHED = "_published"
-_NOWHERE = "the encoder gave a vector without a direction"
+_NOWHERE = "the encoder returned a zero vector"
 
 
 @dataclass(frozen=True)
@@ -61,30 +61,52 @@ class Family:
 
 
 _ALIGNED: dict[str, Family] = {
-    "isim": Family("likeness of output and reference to the encoder", "reference", None),
-    "talign_prompt": Family("likeness of output and prompt to the encoder", None, "prompt"),
+    "isim": Family("similarity of output and reference to the encoder", "reference", None),
+    "talign_prompt": Family("similarity of output and prompt to the encoder", None, "prompt"),
     "talign_description": Family(
-        "likeness of output and change description to the encoder", None, "description"
+        "similarity of output and change description to the encoder", None, "description"
     ),
-    "dalign_prompt": Family("likeness of the change and the prompt", "previous", "prompt"),
+    "dalign_prompt": Family("similarity of the change and the prompt", "previous", "prompt"),
     "dalign_description": Family(
-        "likeness of the change and its description", "previous", "description"
+        "similarity of the change and its description", "previous", "description"
     ),
 }
 FAMILIES: dict[str, Family] = {
     **_ALIGNED,
     **{
         f"{name}{PUBLISHED}": replace(
-            family, summary=f"{family.summary}, as the paper's script has it", framing="published"
+            family, summary=f"{family.summary}, as in the paper's script", framing="published"
         )
         for name, family in _ALIGNED.items()
     },
     "edit_score": Family(
-        "likeness of the change in the picture and the change in its text",
+        "similarity of the change in the image and the change in the text",
         "previous",
         "prompt",
         "caption",
         "own",
+    ),
+}
+
+
+_FRAMED = (
+    "The whole picture is seen, squashed into the encoder’s frame if its own preparation would "
+    "cut parts off; published: squashed without antialiasing, as in the paper’s script."
+)
+#: By what a family begins with: what tables call it, and how its numbers come about.
+_SHOWN = {
+    "isim": ("ISim", f"Cosine of the encoder’s vectors of output and reference. {_FRAMED}"),
+    "talign": ("TAlign", f"Cosine of the encoder’s vectors of output and text. {_FRAMED}"),
+    "dalign": (
+        "DAlign",
+        "Cosine of the way from previous image to output, as the difference of their unit "
+        f"vectors, and the vector of the text; undefined where nothing changed. {_FRAMED}",
+    ),
+    "edit_score": (
+        "Edit score",
+        "Cosine of the way from previous image to output and the way from caption to "
+        "prompt, as differences of the encoder’s unit vectors; undefined where either is no longer "
+        "than rounding.",
     ),
 }
 
@@ -100,12 +122,12 @@ def cosine(one: Features, other: Features) -> float:
     if squares == 0:
         raise Undefined(_NOWHERE)
     if not math.isfinite(value := float(a @ b) / math.sqrt(squares)):
-        raise Undefined("the encoder gave a vector that is not finite")
+        raise Undefined("the encoder returned a vector that is not finite")
     return min(1.0, max(-1.0, value))
 
 
 def change(output: Features, previous: Features) -> Features:
-    """The way from one vector to the other; Undefined where it is no longer than roundings are.
+    """The difference of two unit vectors; Undefined where it is no larger than rounding.
 
     Their lengths are taken out first, as only angles mean something to these encoders: a vector
     that only became longer shows no edit.
@@ -146,7 +168,7 @@ def _unit(vector: Features) -> Any:
 
 
 def info(family: str, which: str | None = None) -> MetricInfo:
-    """What the numbers of `<family>_<encoder>` mean; no weights are needed to say.
+    """What the numbers of `<family>_<encoder>` mean; needs no weights.
 
     A ledger may name an encoder after a folder that is no longer here, or on another machine.
     """
@@ -182,7 +204,7 @@ def semantic_metric(family: str, encoder: Encoder) -> BatchMetric:
 
 
 @dataclass(frozen=True)
-class _Prepared:
+class _Inputs:
     output: Shown
     beside: Shown | None
     text: str | None
@@ -205,7 +227,7 @@ class SemanticMetric(BatchMetric):
     def extractor(self) -> Extractor:
         return shared_extractor(self.encoder, self.family.framing)
 
-    def prepare(self, subject: Subject) -> _Prepared:
+    def prepare(self, subject: Subject) -> _Inputs:
         case = subject.case
         self.info.require(case)
         if self.family.beside == "previous" and np.array_equal(subject.output, case.previous):
@@ -217,7 +239,7 @@ class SemanticMetric(BatchMetric):
         since = str(getattr(case.case, self.family.since)) if self.family.since else None
         if text is not None and text == since:
             raise Undefined(f"the {self.family.text} equals the {self.family.since}")
-        return _Prepared(self._show(subject.memo, "output", subject), beside, text, since)
+        return _Inputs(self._show(subject.memo, "output", subject), beside, text, since)
 
     def _show(self, memo: dict[Any, Any], which: str, subject: Subject) -> Shown:
         """Hashed and prepared once for all metrics of this encoder."""
@@ -232,7 +254,7 @@ class SemanticMetric(BatchMetric):
         shown: Shown = memo[key]
         return shown
 
-    def measure(self, prepared: Sequence[_Prepared]) -> list[Measured | Undefined]:
+    def measure(self, prepared: Sequence[_Inputs]) -> list[Measured | Undefined]:
         if not prepared:
             return []
         shown = [one.output for one in prepared]
@@ -253,7 +275,11 @@ class SemanticMetric(BatchMetric):
         ]
 
     def _measure(
-        self, output: Features, other: Features | None, read: Read | None, since: Read | None
+        self,
+        output: Features,
+        other: Features | None,
+        read: TextFeatures | None,
+        since: TextFeatures | None,
     ) -> Measured | Undefined:
         try:
             value = _value(output, other, read, since)
@@ -271,7 +297,7 @@ class SemanticMetric(BatchMetric):
 
 
 def _value(
-    output: Features, other: Features | None, read: Read | None, since: Read | None
+    output: Features, other: Features | None, read: TextFeatures | None, since: TextFeatures | None
 ) -> float:
     if read is None:
         assert other is not None
@@ -287,10 +313,22 @@ def _info(family: str, encoder: str) -> MetricInfo:
     if family not in FAMILIES:
         raise InputError(f"no metric '{family}'; there are: {', '.join(FAMILIES)}")
     told = FAMILIES[family]
-    return MetricInfo(f"{family}_{encoder}", told.summary, "higher", -1.0, 1.0, told.needs)
+    kind = family.removesuffix(PUBLISHED).partition("_")[0]
+    label, definition = _SHOWN["edit_score" if family == "edit_score" else kind]
+    published = "published" if family.endswith(PUBLISHED) else ""
+    return MetricInfo(
+        f"{family}_{encoder}",
+        told.summary,
+        "higher",
+        -1.0,
+        1.0,
+        told.needs,
+        label=label,
+        sublabel="" if told.since else " ".join(filter(None, [told.text, published])),
+        decimals=3,
+        definition=definition,
+    )
 
 
 def _reads_nothing(name: str, encoder: str) -> InputError:
-    return InputError(
-        f"metric '{name}': {encoder} sees pictures and reads no texts; isim_{encoder} there is"
-    )
+    return InputError(f"metric '{name}': {encoder} has no text encoder; use isim_{encoder} instead")

@@ -11,10 +11,10 @@ from typing import cast
 import cv2
 import numpy as np
 
-from medebench.cases.image import Picture
-from medebench.cases.opened import OpenCase
-from medebench.metrics.base import Undefined
+from medebench.cases.open_case import OpenCase
+from medebench.images.picture import Picture
 from medebench.metrics.colour import Doubles, MaskedView, soft_within
+from medebench.metrics.metric import Undefined
 
 #: Detail is looked for in pictures at most this wide, in so many octaves.
 DETAIL_WIDTH = 512
@@ -25,6 +25,10 @@ FLOOR = 0.1
 STRUCTURE = 3 / 256
 #: ...and a reference has some if it varies by this much there (root mean square of lightness).
 MIN_STRUCTURE = 0.5
+#: A structure may lie this share of the width off, as in the map of changes...
+SLIDE = 2 / 256
+#: ...if so much of the ROI still lies on itself.
+MIN_OVERLAP = 0.5
 
 
 @dataclass(frozen=True)
@@ -71,14 +75,27 @@ class Inside:
         return float(np.exp(made.grain - np.clip(made.grain, least, most)))
 
     def likeness(self, made: Texture) -> float:
-        """Correlation of the structure with the reference's."""
+        """Correlation of the structure with the reference's, at the place nearby where it fits."""
         cover, wanted = self.far.cover, self.reference.structure
-        own = float((cover * wanted**2).sum())
-        if own < MIN_STRUCTURE**2 * cover.sum():
+        if float((cover * wanted**2).sum()) < MIN_STRUCTURE**2 * cover.sum():
             raise Undefined("the reference has no structure inside the ROI")
-        other = float((cover * made.structure**2).sum())
-        common = float((cover * wanted * made.structure).sum())
-        return min(1.0, max(-1.0, common / np.sqrt(own * other))) if other > 0 else 0.0
+        reach = max(1, round(SLIDE * self.far.width))
+        steps = range(-reach, reach + 1)
+        found = (
+            self._correlation(made.structure, down, right) for down in steps for right in steps
+        )
+        return max(found)
+
+    def _correlation(self, structure: Doubles, down: int, right: int) -> float:
+        """Of the reference's with a structure that lies so far off; -1 where too little is left."""
+        here, there = _overlap(self.far.cover.shape, down, right)
+        both = self.far.cover[here] * self.far.cover[there]
+        if both.sum() < MIN_OVERLAP * (self.far.cover**2).sum():
+            return -1.0
+        first, second = self.reference.structure[here], structure[there]
+        size = float((both * first**2).sum()) * float((both * second**2).sum())
+        common = float((both * first * second).sum())
+        return min(1.0, max(-1.0, common / np.sqrt(size))) if size > 0 else 0.0
 
 
 def inside_of(case: OpenCase) -> Inside:
@@ -101,6 +118,16 @@ def texture_of(case: OpenCase, output: Picture) -> tuple[Inside, Texture]:
     if kept is None or kept[0] is not output:
         kept = case.memo["texture"] = output, inside.look(output)
     return inside, kept[1]
+
+
+def _overlap(
+    shape: tuple[int, ...], down: int, right: int
+) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
+    """Where a grid lies on itself, moved by so many cells, in each of the two."""
+    steps = list(zip(shape, (down, right), strict=True))
+    here = tuple(slice(max(0, -step), max(0, length - max(0, step))) for length, step in steps)
+    there = tuple(slice(max(0, step), max(0, length + min(0, step))) for length, step in steps)
+    return here, there
 
 
 def _look(near: MaskedView, far: MaskedView, picture: Picture, data_range: int) -> Texture:

@@ -1,9 +1,10 @@
 """Runs: making them, taking them over, scoring and grounding them."""
 
-from medebench.runs.adopting import adopt
-from medebench.runs.editing import edit
-from medebench.runs.grounding import ground
-from medebench.runs.run import COLUMNS, Run, RunInfo, open_run
-from medebench.runs.scoring import score
+from medebench.runs.adoption import adopt
+from medebench.runs.generate_run import edit, generate
+from medebench.runs.ground_run import ground
+from medebench.runs.run_folder import Run, RunInfo, open_run
+from medebench.runs.run_table import COLUMNS
+from medebench.runs.score_run import score
 
-__all__ = ["COLUMNS", "Run", "RunInfo", "adopt", "edit", "ground", "open_run", "score"]
+__all__ = ["COLUMNS", "Run", "RunInfo", "adopt", "edit", "generate", "ground", "open_run", "score"]

@@ -6,9 +6,9 @@ import random
 from collections import defaultdict
 from functools import cached_property
 
+from medebench.audit.related_cases import kin
 from medebench.cases import Case, CaseSet, OpenCase, open_case
-from medebench.cases.audit.kin import kin
-from medebench.editors import Refused
+from medebench.systems import Refused
 
 
 class Demonstrations:
@@ -37,7 +37,7 @@ class Demonstrations:
     def _by_task(self) -> dict[tuple[str, str], list[Case]]:
         found: dict[tuple[str, str], list[Case]] = defaultdict(list)
         for case in self._pool:
-            if case.task and case.reference is not None:
+            if case.task and (case.reference is not None or case.answer):
                 found[_task(case)].append(case)
         return found
 

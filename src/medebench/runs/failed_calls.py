@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from medebench.reason import kind_of
 from medebench.runs.ledger import OutputRow, ScoreRow
 
-#: How the reason of a metric or a judge begins that broke down; see `batching.broke`.
-BROKE = ("failed: ", "the judge gave no such score")
+#: The kinds of reason of a metric or a judge that broke down.
+BROKE = ("error", "impossible")
 
 
 class Failures(Counter[str]):
@@ -24,12 +25,12 @@ class Failures(Counter[str]):
 
     def note_broken(self, rows: Iterable[OutputRow | ScoreRow]) -> None:
         """The same of those reasons that tell of a breakdown."""
-        self.note(row for row in rows if (row.reason or "").startswith(BROKE))
+        self.note(row for row in rows if row.reason and kind_of(row.reason) in BROKE)
 
     def note_set(self, left_out: Mapping[str, int], reasons: Iterable[str | None]) -> None:
         """Breakdowns of a score of a set: over single outputs, and over the whole."""
-        self.update({one: n for one, n in left_out.items() if one.startswith(BROKE)})
-        self.update(one for one in reasons if one and one.startswith(BROKE))
+        self.update({one: n for one, n in left_out.items() if kind_of(one) in BROKE})
+        self.update(one for one in reasons if one and kind_of(one) in BROKE)
 
     def in_words(self, noun: str, of: str = "") -> str:
         """ "12 calls of a judge failed in this command, 9 of them: HTTP 500: out of memory"."""

@@ -17,13 +17,15 @@ from typing import Any
 from medebench.aliases import current_name, old_names
 from medebench.cases.case import Case
 from medebench.cases.caseset import CaseHash
-from medebench.errors import InputError
+from medebench.cases.open_case import OpenCase
+from medebench.errors import ImageError, InputError
 from medebench.files import sha256
+from medebench.reason import KINDS, Reason, kind_of, with_kind
 from medebench.runs import ledger_file as file
 
-STALE = "the output changed after it was scored; score again"
-STALE_CASE = "the case changed after it was scored; score again"
-STALE_SET = "outputs or cases changed after they were scored; score again"
+STALE = Reason("stale", "the output changed after it was scored; score again")
+STALE_CASE = Reason("stale", "the case changed after it was scored; score again")
+STALE_SET = Reason("stale", "outputs or cases changed after they were scored; score again")
 _FORGET = "DELETE FROM scores WHERE case_id = ? AND k = ? AND metric = ?"
 #: The part of a `SetRow` that is about all of the run.
 WHOLE = ""
@@ -38,10 +40,25 @@ class CaseRow:
     source: str
     #: What the digest is made of, by field; empty where the ledger does not know.
     parts: dict[str, str] = field(default_factory=dict)
+    #: Named groups besides organ and task, the modality among them.
+    groups: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, case: Case, now: CaseHash, source: str) -> CaseRow:
-        return cls(case.id, case.organ, case.task, now.digest, source, now.parts)
+        groups = dict(case.groups) | ({"modality": case.modality} if case.modality else {})
+        return cls(case.id, case.organ, case.task, now.digest, source, now.parts, groups)
+
+    @classmethod
+    def of_opened(cls, case: OpenCase, now: CaseHash) -> CaseRow:
+        try:
+            return cls.of(case.case, now, case.source)
+        except ImageError:
+            return cls.of(case.case, now, f"unreadable-{case.case.id}")
+
+    def group(self, name: str) -> str:
+        """The group of this name that the case is in, or ""."""
+        own = {"organ": self.organ, "task": self.task}
+        return own[name] if name in own else self.groups.get(name, "")
 
 
 @dataclass(frozen=True)
@@ -49,7 +66,7 @@ class OutputRow:
     case_id: str
     k: int
     sha256: str | None
-    reason: str | None = None
+    reason: Reason | None = None
     seed: int | None = None
     detail: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
@@ -62,7 +79,7 @@ class ScoreRow:
     metric: str
     output: str | None
     value: float | None
-    reason: str | None = None
+    reason: Reason | None = None
     detail: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
     cost: float = 0.0
@@ -72,14 +89,14 @@ class ScoreRow:
 
 @dataclass(frozen=True)
 class SetRow:
-    """A score of a set of outputs: all of a run, or those of an organ."""
+    """A score of a set of outputs: all of a run, or those of a leading group, such as an organ."""
 
     metric: str
     part: str
     outputs: str
     variant: str
     value: float | None
-    reason: str | None
+    reason: Reason | None
     interval: tuple[float, float] | None
     n: int
     n_references: int
@@ -112,20 +129,25 @@ class Ledger:
             with self.transaction():
                 file.create(self._db)
             return file.SCHEMA_VERSION
-        known = (file.UNCHECKED_VERSION, file.SCHEMA_VERSION)
-        if version not in known:
+        if version not in file.READ:
             raise InputError(
-                f"{self.path}: ledger of version {version}, this medebench reads "
-                f"{' and '.join(map(str, known))}; use a newer one, or put back a copy of the file"
+                f"{self.path}: ledger of version {version}; this medebench reads versions 1 to "
+                f"{file.SCHEMA_VERSION}; upgrade medebench, or restore a backup of the file"
             )
         file.check_structure(self._db, self.path, version)
-        if version == file.UNCHECKED_VERSION:
-            file.show_as_present(self._db)
+        if version != file.SCHEMA_VERSION:
+            file.show_as_present(self._db, version)
         return version
 
+    def is_renewed(self) -> bool:
+        """Whether somebody has made a newer version of the file since it was opened."""
+        with file.clear_errors(self.path):
+            now = int(self._db.execute("PRAGMA user_version").fetchone()[0])
+        return now != self.version
+
     def upgrade(self) -> None:
-        """Give the rows of an older ledger checksums; they stay marked as unchecked before."""
-        if self.version == file.UNCHECKED_VERSION:
+        """Make an older ledger one of now; rows without checksums stay marked as unchecked."""
+        if self.version != file.SCHEMA_VERSION:
             if self.damage():
                 raise self._damaged()
             self.restore(self.whole(), (), ())
@@ -162,17 +184,18 @@ class Ledger:
         for row in rows:
             if isinstance(row, CaseRow):
                 values: tuple[Any, ...] = (row.case_id, row.organ, row.task, row.digest, row.source)
-                file.insert(self._db, "cases", (*values, _dump(row.parts)))
+                file.insert(self._db, "cases", (*values, _dump(row.parts), _dump(row.groups)))
             elif isinstance(row, OutputRow):
                 values = (row.case_id, row.k, row.sha256, row.reason, row.seed)
-                file.insert(self._db, "outputs", (*values, _dump(row.detail), row.seconds))
+                values += (_dump(row.detail), row.seconds, _kind(row, "error"))
+                file.insert(self._db, "outputs", values)
             else:
                 seen = self._digest(row.case_id) if row.seen is None else row.seen
                 for old in old_names(row.metric):
                     key = (row.case_id, row.k, old)
                     self._db.execute(_FORGET, key)
                 values = (row.case_id, row.k, row.metric, row.output, seen, row.value, row.reason)
-                values += (_dump(row.detail), row.seconds, row.cost)
+                values += (_dump(row.detail), row.seconds, row.cost, _kind(row))
                 file.insert(self._db, "scores", values)
 
     def _digest(self, case_id: str) -> str:
@@ -202,15 +225,21 @@ class Ledger:
             values: tuple[Any, ...] = (row.metric, row.part, row.outputs, row.variant)
             values += (row.value, row.reason)
             values += (*(row.interval or (None, None)), row.n, row.n_references)
-            file.insert(self._db, "sets", (*values, _dump(row.detail), row.seconds))
+            values += (_dump(row.detail), row.seconds, _kind(row))
+            file.insert(self._db, "sets", values)
 
-    def current_sets(self, now: Mapping[str, str] | None = None) -> list[SetRow]:
+    def current_sets(
+        self,
+        now: Mapping[str, str] | None = None,
+        files: Mapping[tuple[str, int], str] | None = None,
+    ) -> list[SetRow]:
         """The scores of sets; one of other outputs or cases than those of now is a reason.
 
-        `now` are the digests of the cases, where the ledger may be behind.
+        `now` are the digests of the cases, `files` the hashes of the outputs, where the ledger may
+        be behind.
         """
         rows = self.sets()
-        digest = self.outputs_digest(now) if rows else ""
+        digest = self.outputs_digest(now, files) if rows else ""
         return [
             row
             if row.outputs == digest
@@ -222,11 +251,16 @@ class Ledger:
         """The scores of sets, also those of outputs that have changed since."""
         return [_set(r) for r in self._rows("sets")]
 
-    def outputs_digest(self, now: Mapping[str, str] | None = None) -> str:
+    def outputs_digest(
+        self,
+        now: Mapping[str, str] | None = None,
+        files: Mapping[tuple[str, int], str] | None = None,
+    ) -> str:
         """Changes with every output and case: what a score of the set was computed from."""
         known = {case_id: row.digest for case_id, row in self.cases().items()} | dict(now or {})
+        there = files or {}
         rows = "\n".join(
-            "\x1f".join((case_id, str(k), row.sha256, known[case_id]))
+            "\x1f".join((case_id, str(k), there.get((case_id, k), row.sha256), known[case_id]))
             for (case_id, k), row in self.outputs().items()
             if row.sha256 is not None and case_id in known
         )
@@ -292,8 +326,8 @@ class Ledger:
         count = {name: len(rows) for name, rows in self.damage().items()}
         return InputError(
             f"{self.path}: {sum(count.values())} of its rows are damaged ({in_words(count)}); "
-            f"`medebench score {self.path.parent}` with the metrics and the judge of before has "
-            "them done again"
+            f"`medebench score {self.path.parent}` with the same metrics and judge as before "
+            "recomputes them"
         )
 
 
@@ -313,21 +347,33 @@ class Whole:
     rows: dict[str, list[file.Row]]
 
 
+def _kind(row: OutputRow | ScoreRow | SetRow, usual: str = "undefined") -> str | None:
+    return None if row.reason is None else kind_of(row.reason, usual)
+
+
+def _reason(words: str | None, kind: str | None, usual: str = "undefined") -> Reason | None:
+    """Of an older row, the code its words stand for."""
+    if words is None or kind not in KINDS:
+        return with_kind(words, usual)
+    return Reason(kind, words)
+
+
 def _case(r: file.Row) -> CaseRow:
-    return CaseRow(r[0], r[1], r[2], r[3], r[4], _load(r[5]))
+    return CaseRow(r[0], r[1], r[2], r[3], r[4], _load(r[5]), _load(r[6]))
 
 
 def _output(r: file.Row) -> OutputRow:
-    return OutputRow(r[0], r[1], r[2], r[3], r[4], _load(r[5]), r[6])
+    return OutputRow(r[0], r[1], r[2], _reason(r[3], r[7], "error"), r[4], _load(r[5]), r[6])
 
 
 def _score(r: file.Row) -> ScoreRow:
-    return ScoreRow(r[0], r[1], current_name(r[2]), r[3], r[5], r[6], _load(r[7]), r[8], r[9], r[4])
+    name, reason = current_name(r[2]), _reason(r[6], r[10])
+    return ScoreRow(r[0], r[1], name, r[3], r[5], reason, _load(r[7]), r[8], r[9], r[4])
 
 
 def _set(r: file.Row) -> SetRow:
-    ends = None if r[6] is None else (r[6], r[7])
-    return SetRow(r[0], r[1], r[2], r[3], r[4], r[5], ends, r[8], r[9], _load(r[10]), r[11])
+    ends, reason = None if r[6] is None else (r[6], r[7]), _reason(r[5], r[12])
+    return SetRow(r[0], r[1], r[2], r[3], r[4], reason, ends, r[8], r[9], _load(r[10]), r[11])
 
 
 def in_words(count: Mapping[str, int]) -> str:

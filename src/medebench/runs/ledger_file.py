@@ -20,9 +20,10 @@ from typing import Any
 from medebench.errors import InputError, MedebenchError, one_line
 from medebench.files import disk_trouble
 
-SCHEMA_VERSION = 2
-#: The version before rows had checksums; its ledgers are read, and continued as the present one.
+SCHEMA_VERSION = 3
+#: The version before rows had checksums. Older ledgers are read, and continued as the present one.
 UNCHECKED_VERSION = 1
+READ = (UNCHECKED_VERSION, 2, SCHEMA_VERSION)
 #: How a reason begins where outputs are not those of the case as it is now.
 CHANGED = "the case has changed since the edit"
 
@@ -38,6 +39,8 @@ TABLES: dict[str, dict[str, str]] = {
         "source": "TEXT NOT NULL",
         # The same as the digest, by part: tells what has changed. NULL where it is not known.
         "parts": "TEXT",
+        # Named groups besides organ and task, as JSON.
+        "groups": "TEXT",
     },
     "outputs": {
         "case_id": "TEXT NOT NULL",
@@ -48,6 +51,8 @@ TABLES: dict[str, dict[str, str]] = {
         "seed": "INTEGER",
         "detail": "TEXT",
         "seconds": "REAL NOT NULL",
+        # The code of the reason, see `reason.KINDS`; NULL where there is none, or the row is older.
+        "kind": "TEXT",
     },
     "scores": {
         "case_id": "TEXT NOT NULL",
@@ -61,6 +66,7 @@ TABLES: dict[str, dict[str, str]] = {
         "detail": "TEXT",
         "seconds": "REAL NOT NULL",
         "cost": "REAL NOT NULL",
+        "kind": "TEXT",
     },
     "sets": {
         "metric": "TEXT NOT NULL",
@@ -77,6 +83,7 @@ TABLES: dict[str, dict[str, str]] = {
         "n_references": "INTEGER NOT NULL",
         "detail": "TEXT",
         "seconds": "REAL NOT NULL",
+        "kind": "TEXT",
     },
 }
 _KEYS = {
@@ -89,9 +96,11 @@ _KEYS = {
 _EITHER = {"outputs": "sha256", "scores": "value", "sets": "value"}
 #: `written`: the version of the ledger in which the row was first written.
 _ENDING = {"written": "INTEGER NOT NULL", "checksum": "INTEGER NOT NULL"}
-#: What a row of version 1 lacks. Its scores were computed from the case as the edit saw it, except
-#: for those that say otherwise.
-_LACKING = {
+#: By table, what rows lacked before version 3.
+_NEW = {"cases": ("groups",), "outputs": ("kind",), "scores": ("kind",), "sets": ("kind",)}
+#: What a row of version 1 lacks besides. Its scores were computed from the case as the edit saw it,
+#: except for those that say otherwise.
+_LACKING_1 = {
     "cases": {"parts": "NULL"},
     "scores": {
         "seen": f"""CASE WHEN reason LIKE '{CHANGED}%' THEN '' ELSE COALESCE((SELECT digest
@@ -150,33 +159,42 @@ def check_structure(db: sqlite3.Connection, path: Path, version: int) -> None:
     said = str(db.execute("PRAGMA quick_check(1)").fetchone()[0])
     if said != "ok" and not _ABOUT_ROWS.search(said):
         raise damaged(path, " ".join(said.replace("*** in database main ***", "").split()))
-    if version != SCHEMA_VERSION:
+    if version == UNCHECKED_VERSION:
         return
     there = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
     if there != set(TABLES):
         raise damaged(path, "its tables have other names")
-    for table, columns in TABLES.items():
+    for table in TABLES:
         found = {
             name: kind + (" NOT NULL" if needed else "")
             for _, name, kind, needed, *_ in db.execute(f"PRAGMA table_info({table})")
         }
-        if found != columns | _ENDING:
+        if found != _columns(table, version) | _ENDING:
             raise damaged(path, f"table {table} has other columns")
 
 
-def show_as_present(db: sqlite3.Connection) -> None:
-    """Let the tables of a ledger of version 1 be read as if they were those of now."""
+def _columns(table: str, version: int) -> dict[str, str]:
+    """The columns of a table in a version that has checksums."""
+    new = _NEW[table] if version < SCHEMA_VERSION else ()
+    return {name: kind for name, kind in TABLES[table].items() if name not in new}
+
+
+def show_as_present(db: sqlite3.Connection, version: int) -> None:
+    """Let the tables of an older ledger be read as if they were those of now."""
     there = {name for (name,) in db.execute("SELECT name FROM main.sqlite_master")}
+    first = version == UNCHECKED_VERSION
+    ending = f"{UNCHECKED_VERSION} AS written, NULL AS checksum" if first else "written, checksum"
     for table, columns in TABLES.items():
-        lacking = _LACKING.get(table, {})
+        lacking = dict.fromkeys(_NEW[table], "NULL")
+        lacking |= _LACKING_1.get(table, {}) if first else {}
         if table in there:
             shown = [f"{lacking.get(name, name)} AS {name}" for name in columns]
             source = f"FROM main.{table}"
         else:
             shown, source = [f"NULL AS {name}" for name in columns], "WHERE 0"
-        wish = f"SELECT {', '.join(shown)}, {UNCHECKED_VERSION} AS written, NULL AS checksum"
         # A temporary view comes before the table of its name.
-        db.execute(f"CREATE TEMP VIEW {table} AS {wish} {source}")
+        wish = f"SELECT {', '.join(shown)}, {ending} {source}"
+        db.execute(f"CREATE TEMP VIEW {table} AS {wish}")
 
 
 def renew(db: sqlite3.Connection, rows: Mapping[str, Iterable[Row]]) -> None:
@@ -220,7 +238,9 @@ def is_whole(table: str, row: Row, version: int) -> bool:
     """Whether the row is as it was written; without a checksum, whether it can be a row at all."""
     if version == UNCHECKED_VERSION:
         return _is_possible(table, row)
-    return bool(_checksum(table, row[:-1]) == row[-1])
+    named = dict(zip(TABLES[table], row, strict=False))
+    values = [named[name] for name in _columns(table, version)]
+    return bool(_checksum(table, (*values, row[-2])) == row[-1])
 
 
 def _is_possible(table: str, row: Row) -> bool:
@@ -265,7 +285,7 @@ def damaged(path: Path, why: str) -> InputError:
     # SQLite quotes what it cannot read.
     shown = one_line("".join(one if one.isprintable() else "?" for one in why), 120)
     return InputError(
-        f"{path}: damaged ledger ({shown}); put back a copy of it, or take the run's pictures into "
+        f"{path}: damaged ledger ({shown}); restore a backup, or take the run's outputs into "
         f"a new run with `medebench adopt {run / 'edits'} --cases CASES --out NEW`"
     )
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from medebench.cases import Case, load_cases, open_case
 from medebench.cases.caseset import hash_case
-from medebench.editors import case_seed
-from medebench.errors import ImageError, InputError
-from medebench.files import read_bytes, sha256
+from medebench.errors import InputError
+from medebench.outputs import CODECS
+from medebench.reason import Reason
 from medebench.runs.ledger import (
     CaseRow,
     Ledger,
@@ -22,12 +21,15 @@ from medebench.runs.ledger import (
     Whole,
     in_words,
 )
+from medebench.systems import case_seed
 
 if TYPE_CHECKING:
-    from medebench.runs.run import Run
+    from medebench.runs.run_folder import Run
 
-DAMAGED = "its row in the ledger was damaged; score again"
-DAMAGED_OUTPUT = "its row in the ledger was damaged and it has no picture; adopt it again"
+DAMAGED = Reason("damaged", "its row in the ledger was damaged; score again")
+DAMAGED_OUTPUT = Reason(
+    "damaged", "its row in the ledger was damaged and its file is gone; adopt it again"
+)
 
 
 @dataclass(frozen=True)
@@ -45,13 +47,13 @@ class Recovery:
         words = f"{words} ({in_words(self.damaged)})"
         told = []
         if lost := self.damaged.get("outputs", 0):
-            told.append(f"{self.recovered} of {lost} outputs found again by their pictures")
+            told.append(f"{self.recovered} of {lost} outputs found again by their files")
             if self.recovered < lost:
                 told.append("`edit` or `adopt` makes the others again")
         if "cases" in self.damaged:
             told.append("cases read again from their set")
         if "scores" in self.damaged or "sets" in self.damaged:
-            told.append("scores are computed again by the metrics and the judge of before")
+            told.append("scores are computed again by the same metrics and judge as before")
         return f"{words}: {'; '.join(told)}"
 
 
@@ -80,10 +82,10 @@ def _cases(
 ) -> Iterator[CaseRow]:
     """The rows of cases anew; the digest only where it is certain to be that of the edit."""
     named = {case_id for case_id, _ in whole.outputs} | {row.case_id for row in whole.scores}
-    named |= {case_id for case_id, _, _ in _pictures(run)}
+    named |= {case_id for case_id, _ in _files(run)}
     wanted = sorted(named - set(whole.cases))
     try:
-        there = load_cases(run.info.cases.source)
+        there = load_cases(run.info.cases.source, task=run.info.task)
     except InputError as error:
         raise InputError(
             f"{ledger.path}: {len(damaged)} rows of cases are damaged, and the cases cannot be "
@@ -100,35 +102,33 @@ def _cases(
 
 
 def _case(case: Case, unchanged: bool, certain: set[Any]) -> CaseRow:
-    now = hash_case(case)
-    try:
-        source = open_case(case).source
-    except ImageError:
-        source = f"unreadable-{case.id}"
-    if unchanged or now.digest in certain:
-        return CaseRow.of(case, now, source)
-    return CaseRow(case.id, case.organ, case.task, "", source)
+    row = CaseRow.of_opened(open_case(case), hash_case(case))
+    if unchanged or row.digest in certain:
+        return row
+    return replace(row, digest="", parts={})
 
 
 def _outputs(run: Run, whole: Whole, cases: dict[str, CaseRow]) -> Iterator[OutputRow]:
-    """What lies in the folder of outputs without a row: a picture there is the output."""
+    """What lies in the folder of outputs without a row: a file there is the output."""
     missing = set(cases) - {case_id for case_id, _ in whole.outputs}
-    for case_id, k, path in _pictures(run):
+    for case_id, k in _files(run):
         if case_id in cases and (case_id, k) not in whole.outputs:
             missing.discard(case_id)
-            yield _output(run, path, case_id, k)
+            yield _output(run, case_id, k)
     if run.info.adopted_from is not None:
         for case_id in sorted(missing):
             yield OutputRow(case_id, 0, None, DAMAGED_OUTPUT)
 
 
-def _pictures(run: Run) -> Iterator[tuple[str, int, Path]]:
-    for path in sorted(run.edits.glob("*.png")):
-        if parts := re.fullmatch(r"(.+)_(\d{1,6})", path.stem):
-            yield parts[1], int(parts[2]), path
+def _files(run: Run) -> list[tuple[str, int]]:
+    """The outputs that have a file in the folder."""
+    suffixes = {CODECS[part].suffix for part in run.info.gives}
+    stems = {path.stem for path in run.edits.iterdir() if path.suffix in suffixes}
+    found = (re.fullmatch(r"(.+)_(\d{1,6})", stem) for stem in sorted(stems))
+    return [(parts[1], int(parts[2])) for parts in found if parts]
 
 
-def _output(run: Run, path: Path, case_id: str, k: int) -> OutputRow:
+def _output(run: Run, case_id: str, k: int) -> OutputRow:
     info = run.info
     detail: dict[str, Any] = {"recovered": True}
     if run.attention_path(case_id, k).is_file():
@@ -138,7 +138,7 @@ def _output(run: Run, path: Path, case_id: str, k: int) -> OutputRow:
     seed = None
     if info.adopted_from is None:
         seed = case_seed(info.seed, case_id, 0 if info.sweep else k)
-    return OutputRow(case_id, k, sha256(read_bytes(path)), None, seed, detail)
+    return OutputRow(case_id, k, run.output_files(case_id, k).read().sha256, None, seed, detail)
 
 
 def _scores(

@@ -6,14 +6,17 @@ the people who run the study: the panel shows letters.
 
 from __future__ import annotations
 
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from medebench.errors import InputError
 from medebench.files import read_bytes, sha256
+from medebench.outputs import Part
+from medebench.study.questions import EDITING, OVERALL, Question
+from medebench.tasks.card import Side
 
 FILE = "study.json"
 PICTURES = "pictures"
@@ -22,7 +25,6 @@ DATABASE = "answers.sqlite"
 RUINED = "(ruined)"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-Dimension = Literal["ea", "cp", "vq"]
 Kind = Literal["trial", "case", "control", "repeat"]
 
 
@@ -36,31 +38,76 @@ class StudiedRun(BaseModel):
 
 
 class Output(BaseModel):
-    """A picture in `pictures/`, and the content hash of the file in the run it was made from."""
+    """Files in `pictures/`, and the content hash of the output in the run they were made from."""
 
-    picture: str
+    picture: str | None = None
+    text: str | None = None
     sha256: str = ""
 
 
+class ShownText(BaseModel):
+    label: str
+    text: str
+    side: Side = "case"
+
+
+class ShownImage(BaseModel):
+    """An image of the case; `name` is what the panel asks for it by."""
+
+    name: str
+    label: str
+    picture: str
+    side: Side = "case"
+    #: The border of the marked region, transparent elsewhere.
+    outline: str | None = None
+
+
 class StudyCase(BaseModel):
-    """A case as it is shown; pictures are names of files in `pictures/`."""
+    """A case as its task's card shows it."""
 
     id: str
-    organ: str = ""
-    task: str = ""
-    modality: str = ""
+    #: Its value of the group that the sample was drawn by.
+    group: str = ""
     source: str
-    instruction: str
-    #: The expected change in words.
-    description: str = ""
-    width: int
-    height: int
-    previous: str
-    reference: str | None = None
-    #: The border of the ROI, transparent elsewhere.
-    outline: str | None = None
+    texts: list[ShownText]
+    images: list[ShownImage] = []
+    #: Of the frame that all images are shown in; 0 where there are none.
+    width: int = 0
+    height: int = 0
     #: Run name (or RUINED) -> output.
     outputs: dict[str, Output]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_format_1(cls, data: Any) -> Any:
+        """Which knew nothing but editing."""
+        if not isinstance(data, dict) or "instruction" not in data:
+            return data
+        texts: list[dict[str, Any]] = [{"label": "Instruction", "text": data["instruction"]}]
+        if data.get("description"):
+            text = {"label": "Expected change", "text": data["description"], "side": "reference"}
+            texts.append(text)
+        first: dict[str, Any] = {"name": "previous", "label": "Input"}
+        images: list[dict[str, Any]] = [
+            first | {"picture": data.get("previous"), "outline": data.get("outline")}
+        ]
+        if data.get("reference") is not None:
+            reference = {"name": "reference", "label": "Reference", "side": "reference"}
+            images += [reference | {"picture": data["reference"]}]
+        return {"group": data.get("organ", ""), **data, "texts": texts, "images": images}
+
+    @property
+    def files(self) -> list[str]:
+        """Names of all files in `pictures/` that belong to the case."""
+        found = [name for one in self.images for name in (one.picture, one.outline)]
+        found += [name for one in self.outputs.values() for name in (one.picture, one.text)]
+        return [name for name in found if name is not None]
+
+    @property
+    def comparable(self) -> bool:
+        """Whether outputs are images on the grid of the input, so that flicker shows a change."""
+        pictures = any(one.picture is not None for one in self.outputs.values())
+        return pictures and any(one.name == "previous" for one in self.images)
 
 
 class Task(BaseModel):
@@ -81,37 +128,76 @@ class Annotator(BaseModel):
 
 class Design(BaseModel):
     model_config = ConfigDict(extra="forbid")
-    format: Literal[1] = 1
+    #: 1 knew editing alone: image in, image out, the sample drawn by organ.
+    format: Literal[1, 2] = 2
     title: str
     created: str
     seed: int
     #: Which output of a case was taken.
     k: int = 0
-    dimensions: list[Dimension]
+    task: str = "editing"
+    #: What is ranked: images, texts or both.
+    gives: list[Part] = ["image"]
+    #: The group of cases that the sample was drawn by.
+    grouping: str = "organ"
+    dimensions: list[str]
+    #: What is asked in the dimensions that medebench has no words for.
+    questions: list[Question] = []
     runs: list[StudiedRun]
     cases: list[StudyCase]
     annotators: list[Annotator]
     version: str = ""
 
+    @property
+    def asked(self) -> list[Question]:
+        words = self._words
+        return [words[key] for key in self.dimensions]
+
+    @property
+    def _words(self) -> dict[str, Question]:
+        return {**EDITING, OVERALL.key: OVERALL, **{one.key: one for one in self.questions}}
+
+    @model_validator(mode="after")
+    def _all_in_words(self) -> Design:
+        if unknown := [key for key in self.dimensions if key not in self._words]:
+            raise ValueError(f"dimensions: no question is given for '{unknown[0]}'")
+        return self
+
     def annotator(self, name: str) -> Annotator | None:
         return next((one for one in self.annotators if one.name == name), None)
 
 
+@dataclass(eq=False, repr=False)
 class Study:
     """An existing study folder."""
 
-    def __init__(self, path: Path, design: Design, fingerprint: str) -> None:
-        self.path = path
-        self.design = design
-        #: Tells this design from any other; a database belongs to one.
-        self.fingerprint = fingerprint
+    path: Path
+    design: Design
+    #: Tells this design from any other; a database belongs to one.
+    fingerprint: str
 
-    @cached_property
+    def __repr__(self) -> str:
+        counts = f"{len(self.design.cases)} cases, {len(self.design.annotators)} annotators"
+        return f"Study({str(self.path)!r}, {counts})"
+
+    @property
     def pictures(self) -> Path:
         return self.path / PICTURES
 
 
 def open_study(path: str | Path) -> Study:
+    """Open a study that exists.
+
+    Args:
+        path: its folder.
+
+    Returns:
+        What is asked of whom; the answers are in its database.
+
+    >>> mb.open_study(tmp)
+    Traceback (most recent call last):
+    medebench.errors.InputError: ...: not a study (it has no study.json)
+    """
     path = Path(path).expanduser().absolute()
     file = path / FILE
     if not file.is_file():

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from medebench.analysis.ranked import Ranked, midranks
-from medebench.study.design import LETTERS, RUINED, Design, StudyCase, Task
+from medebench.study.design import LETTERS, RUINED, Design, Task
 
 Groups = Sequence[Sequence[str]]
+State = Literal["draft", "done", "skipped"]
+#: Dimension -> groups of letters from best to worst; letters of one group are tied.
+Ranks = dict[str, list[list[str]]]
 
 
-class Answered(Protocol):
-    """The last answer of an annotator to a task."""
+@dataclass(frozen=True)
+class Answer:
+    """What an annotator said about a task; letters as the panel showed them."""
 
-    @property
-    def annotator(self) -> str: ...
-    @property
-    def place(self) -> int: ...
-    @property
-    def state(self) -> str: ...
-    @property
-    def ranks(self) -> Mapping[str, Groups]: ...
-    @property
-    def seconds(self) -> float: ...
+    annotator: str
+    place: int
+    version: int
+    state: State
+    ranks: Ranks
+    reason: str
+    seconds: float
+    saved_at: str
 
 
 class Given(NamedTuple):
@@ -41,7 +43,7 @@ class Given(NamedTuple):
 class About(NamedTuple):
     """Where a case belongs; cases of one source are not independent."""
 
-    organ: str
+    group: str
     source: str
 
 
@@ -56,8 +58,12 @@ class Rankings:
     given: dict[Given, dict[str, float]] = field(default_factory=dict)
     #: Models that are controls of medebench (identity, reference, ...), as far as is known.
     controls: frozenset[str] = frozenset()
-    #: Whether it is known which cases share a source picture.
+    #: Whether it is known which cases share a source.
     sources_known: bool = True
+    #: Dimension -> what it is called, where the key does not say.
+    names: Mapping[str, str] = field(default_factory=dict)
+    #: What the cases are grouped by.
+    grouping: str = "organ"
 
     def ranked(
         self, dimension: str, showing: int = 1, *, only: Collection[str] | None = None
@@ -102,7 +108,7 @@ class Rankings:
         )
 
 
-def from_answers(design: Design, answers: Iterable[Answered]) -> Rankings:
+def from_answers(design: Design, answers: Iterable[Answer]) -> Rankings:
     """What was ranked to the end; trials and controls say nothing about models."""
     given: dict[Given, dict[str, float]] = {}
     tasks = {(one.name, i): task for one in design.annotators for i, task in enumerate(one.tasks)}
@@ -115,13 +121,17 @@ def from_answers(design: Design, answers: Iterable[Answered]) -> Rankings:
         for dimension, groups in answer.ranks.items():
             key = Given(answer.annotator, case, dimension, showing)
             given[key] = places_of(task, groups)
+    # Not those that are shown only as control or trial.
+    used = sorted({task.case for task in tasks.values() if task.kind == "case"})
     return Rankings(
         tuple(one.name for one in design.annotators),
         tuple(run.name for run in design.runs),
         tuple(design.dimensions),
-        {one.id: About(one.organ, one.source) for one in _ranked_cases(design)},
+        {one.id: About(one.group, one.source) for one in (design.cases[i] for i in used)},
         given,
         frozenset(run.name for run in design.runs if run.control),
+        names={one.key: one.name for one in design.asked},
+        grouping=design.grouping,
     )
 
 
@@ -140,10 +150,11 @@ def places_of(task: Task, groups: Groups) -> dict[str, float]:
 
 
 def control_passed(task: Task, ranks: Mapping[str, Groups], dimensions: Sequence[str]) -> bool:
-    """Whether the ruined picture was put above nothing, and below something.
+    """Whether the ruined output was put above nothing, and below something.
 
-    The second only in preservation and quality: where nothing was edited, an output fails its
-    instruction as thoroughly as a ruined one does, and may be tied with it.
+    The second in each of preservation, quality and overall; else in one dimension at least. Not in
+    editing accuracy: an output in which nothing was edited fails its instruction as thoroughly as a
+    ruined one does, and may be tied with it.
 
     >>> task = Task(kind="control", case=0, order=["x", RUINED])
     >>> control_passed(task, {"vq": [["A"], ["B"]]}, ["vq"])
@@ -151,23 +162,12 @@ def control_passed(task: Task, ranks: Mapping[str, Groups], dimensions: Sequence
     >>> control_passed(task, {"vq": [["A", "B"]]}, ["vq"])
     False
     """
-    telling = [name for name in dimensions if name in ("cp", "vq")]
+    telling = [name for name in dimensions if name in ("cp", "vq", "overall")]
+    below = []
     for dimension in telling or dimensions:
         places = places_of(task, ranks.get(dimension, ()))
         ruined = places.pop(RUINED, None)
         if ruined is None or not places or max(places.values()) > ruined:
             return False
-        if telling and min(places.values()) >= ruined:
-            return False
-    return True
-
-
-def ranked_by_dimension(design: Design, answers: Iterable[Answered]) -> dict[str, Ranked]:
-    rankings = from_answers(design, answers)
-    return {name: rankings.ranked(name) for name in rankings.dimensions}
-
-
-def _ranked_cases(design: Design) -> list[StudyCase]:
-    """The sampled cases, without those that are shown only as control or trial."""
-    used = {task.case for one in design.annotators for task in one.tasks if task.kind == "case"}
-    return [case for i, case in enumerate(design.cases) if i in used]
+        below.append(min(places.values()) < ruined)
+    return all(below) if telling else any(below) or list(dimensions) == ["ea"]

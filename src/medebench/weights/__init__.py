@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from medebench.weights.finding import Absent, Found, find_weights
-from medebench.weights.kinds import Known
-from medebench.weights.known import KNOWN
+from medebench.weights.known_weights import KNOWN, Known
+from medebench.weights.local_weights import Absent, Found, find_weights, need_weights
 
-__all__ = ["KNOWN", "Absent", "Found", "Known", "find_weights"]
+__all__ = ["KNOWN", "Absent", "Found", "Known", "find_weights", "need_weights"]

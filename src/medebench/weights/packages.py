@@ -1,8 +1,8 @@
-"""A package's archive by way of the user's own pip: its mirrors, proxies and certificates count.
+"""Download a package's archive with the user's own pip, its mirrors, proxies and certificates.
 
 The archive is pinned by its checksum. To learn a source archive's name and version pip would run
 its build script; a stand-in for setuptools answers instead, so that no code of the archive runs.
-That holds for archives without a pyproject.toml, which those in known.py are.
+That holds for archives without a pyproject.toml, which those in known_weights.json are.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ import tempfile
 from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
-from types import TracebackType
 
 from medebench.errors import InputError, MedebenchError, NotReadyError, one_line
 from medebench.progress import Progress, silent
-from medebench.weights.identity import hash_file
-from medebench.weights.kinds import Package
-from medebench.weights.watching import watched
+from medebench.weights.download_progress import watched
+from medebench.weights.identity_hash import hash_file
+from medebench.weights.known_weights import Package
 
 _STAND_IN = """
 from pathlib import Path
@@ -41,7 +40,7 @@ __legacy__ = Told()
 
 
 class Archives:
-    """Archives fetched by pip, each once; gone at the end of the `with` block."""
+    """Archives downloaded by pip, each once; deleted at the end of the `with` block."""
 
     def __init__(self) -> None:
         self._open = ExitStack()
@@ -51,12 +50,7 @@ class Archives:
     def __enter__(self) -> Archives:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._open.close()
 
     def get(self, package: Package, progress: Progress = silent) -> Path:
@@ -76,7 +70,7 @@ class Archives:
 def _download(package: Package, folder: Path, progress: Progress) -> Path:
     if find_spec("pip") is None:
         raise NotReadyError(
-            f"{package.archive}: this Python has no pip to fetch it with; {_elsewhere(package)}"
+            f"{package.archive}: this Python has no pip to download it with; {_elsewhere(package)}"
         )
     requirements = folder / "requirements.txt"
     pinned = f"{package.name}=={package.version} --hash=sha256:{package.archive_sha256}\n"
@@ -105,7 +99,7 @@ def _download(package: Package, folder: Path, progress: Progress) -> Path:
 
 
 def _environment(package: Package, folder: Path) -> dict[str, str]:
-    """The user's own, with the stand-in, and with what pip leaves when killed inside `folder`."""
+    """The user's environment with the stand-in, and pip's temporary files inside `folder`."""
     stand_in, scratch = folder / "stand-in" / "setuptools", folder / "scratch"
     stand_in.mkdir(parents=True, exist_ok=True)
     scratch.mkdir(exist_ok=True)
@@ -125,20 +119,20 @@ def _error(package: Package, said: str) -> MedebenchError:
     if "connection broken" in said:
         what = "no connection to the package registry"
     elif "No matching distribution" in said:
-        what = "no package registry that pip is set up for has it"
+        what = "not found in any package registry pip is configured for"
     else:
-        what = one_line(lines[-1] if lines else said, 200) or "no word from pip"
+        what = one_line(lines[-1] if lines else said, 200) or "no output from pip"
     return MedebenchError(
-        f"{package.archive}: pip could not fetch it ({what}); {_elsewhere(package)}"
+        f"{package.archive}: pip could not download it ({what}); {_elsewhere(package)}"
     )
 
 
 def _wrong(package: Package) -> InputError:
     return InputError(
-        f"{package.archive}: the package registry sent something else under this name "
+        f"{package.archive}: the package registry returned a different file under this name "
         f"(wrong checksum); {_elsewhere(package)}"
     )
 
 
 def _elsewhere(package: Package) -> str:
-    return f"fetch it where you can and use --from {package.archive}"
+    return f"download it elsewhere and pass --from {package.archive}"

@@ -19,13 +19,6 @@ def read_header(path: Path) -> tuple[int, dict[str, Any]]:
     return 8 + length, header
 
 
-def length_told(path: Path) -> int:
-    """How long the file must be for its header to be true."""
-    start, header = read_header(path)
-    ends = [entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"]
-    return start + int(max(ends, default=0))
-
-
 def file_problem(path: Path, called: str) -> str | None:
     """What is wrong with a file of weights, by a look that reads none of them."""
     if not path.is_file():
@@ -33,8 +26,12 @@ def file_problem(path: Path, called: str) -> str | None:
     if not path.stat().st_size:
         return f"{called} is empty"
     try:
-        if path.suffix == ".safetensors" and path.stat().st_size < length_told(path):
-            return f"{called} is cut off"
+        if path.suffix == ".safetensors":
+            start, header = read_header(path)
+            header.pop("__metadata__", None)
+            ends = [entry["data_offsets"][1] for entry in header.values()]
+            if path.stat().st_size < start + int(max(ends, default=0)):
+                return f"{called} is cut off"
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return f"{called} is damaged"
     return None

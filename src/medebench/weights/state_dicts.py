@@ -10,7 +10,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-REFUSED = "would run code, or is no file of tensors"
+REFUSED = "would run code, or is not a file of tensors"
 
 
 def read_state_dict(path: Path) -> dict[str, NDArray[Any]]:
@@ -19,7 +19,7 @@ def read_state_dict(path: Path) -> dict[str, NDArray[Any]]:
 
     read = load(path)
     if not isinstance(read, Mapping):
-        raise ValueError("holds no state dict")
+        raise ValueError("contains no state dict")
     return {str(name): one.float().numpy() for name, one in read.items() if torch.is_tensor(one)}
 
 

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from medebench.study.design import Study
-from medebench.study.server.answers import Answer
+from medebench.study.rankings import Answer
+from medebench.study.server.answer_store import open_store
 from medebench.study.server.serve import serving
-from medebench.study.server.store import open_store
 from tests.patience import PATIENCE
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")

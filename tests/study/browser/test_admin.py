@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from medebench.study.design import RUINED, Study
-from medebench.study.server.store import open_store
+from medebench.study.server.answer_store import open_store
 from tests.study.browser.person import KEYS, Person, token
 
 
@@ -75,7 +75,7 @@ def test_the_administrator_sees_doubts_and_the_end_and_reaches_all_buttons(
     assert "Repeats shown" in person.text("#people thead")
     doubted = person.driver.find_elements("css selector", "#people .amiss")
     titles = [one.get_attribute("title") for one in doubted]
-    assert len(titles) == 2 and "s a case, the median" in titles[0]
+    assert len(titles) == 2 and "s per case" in titles[0]
     assert titles[1] == "In doubt: failed 1 of 1 controls"
     assert person.text("#skips tbody td") == "3"
 

@@ -21,7 +21,7 @@ def test_texts_with_html_are_shown_as_text(driver: Any, tmp_path: Path) -> None:
     study = write_study(tmp_path / "study", small_design(instruction=HOSTILE))
     with at(driver, study) as person:
         person.begin(token(study))
-        assert person.js("document.getElementById('instruction').textContent") == HOSTILE
+        assert person.js("document.querySelector('.instruction').lastChild.textContent") == HOSTILE
         assert person.js("document.querySelectorAll('.texts script, .texts img').length") == 0
         assert person.js("window.hit ?? null") is None
         # Inline script is refused by the policy even if it got into the page.

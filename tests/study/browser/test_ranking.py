@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import medebench as mb
 from medebench.cli import app
 from medebench.study.design import LETTERS, RUINED, Output, Study, Task
-from medebench.study.making import new_study
+from medebench.study.study_setup import new_study
 from tests.study.browser.person import (
     BACKSPACE,
     CONTROL,

@@ -7,8 +7,8 @@ import time
 import httpx
 
 from medebench.study.design import Study
-from medebench.study.server.answers import Save
-from medebench.study.server.store import open_store
+from medebench.study.server.answer_store import open_store
+from medebench.study.server.stored_answers import Save
 from tests.study.browser.person import (
     BACKSPACE,
     CONTROL,

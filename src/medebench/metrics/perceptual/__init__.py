@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from medebench.metrics.perceptual.distance import lpips
-from medebench.metrics.perceptual.metrics import INFOS, lpips_metric
+from medebench.metrics.perceptual.lpips_distance import lpips
+from medebench.metrics.perceptual.lpips_metrics import INFOS, lpips_metric
 
 __all__ = ["INFOS", "lpips", "lpips_metric"]

@@ -1,4 +1,4 @@
-"""The two networks that LPIPS looks through, as tables: their layers, grids and sizes."""
+"""The two networks of LPIPS as tables: their layers, grids and sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BRISQUE (Mittal, Moorthy, Bovik 2012): 36 statistics, and what people said of such pictures.
+"""BRISQUE (Mittal, Moorthy, Bovik 2012): a quality score from 36 statistics.
 
 Features x of the picture and of its half are brought to -1 ... 1 by the range each had in training;
 a support vector regression with centres c and weights w then gives
@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from medebench.cases.image import Picture
-from medebench.errors import InputError, NotReadyError, one_line
-from medebench.metrics.base import Undefined
-from medebench.metrics.quality.features import Plane, fit, grey, mscn, neighbours
-from medebench.weights import Absent, Found, find_weights
+from medebench.errors import InputError, one_line
+from medebench.images.picture import Picture
+from medebench.metrics.metric import Undefined
+from medebench.metrics.quality.natural_statistics import Plane, fit, grey, mscn, neighbours
+from medebench.weights import Found, need_weights
 
 #: The ranges of the features, as the package `brisque` and as medebench names the file.
 RANGES = ("normalize.pickle", "brisque-ranges.pickle")
@@ -40,26 +40,21 @@ class BrisqueParameters:
 
 
 def read_brisque(model: Path, ranges: Path) -> BrisqueParameters:
-    """`svm.txt` and `normalize.pickle` of the package `brisque`, whatever they are called here."""
+    """`svm.txt` and `normalize.pickle` of the package `brisque`, under any names."""
     low, high = _read_ranges(ranges)
     head, weights, centres = _read_model(model)
     return BrisqueParameters(low, high, head["gamma"], head["rho"], weights, centres)
 
 
 def find_brisque(which: str | None = None) -> tuple[Found, Path]:
-    """Where the regression and the ranges lie; with a file of one's own, they lie side by side."""
-    model = find_weights(which or "brisque")
-    if isinstance(model, Absent):
-        raise NotReadyError(model.problem)
+    """The regression and the ranges; a user's own files must be in the same folder."""
+    model = need_weights(which or "brisque")
     if which is not None and model.origin == "given path":
         beside = [model.path.with_name(one) for one in RANGES]
         if model.path.name == "brisque.txt":
             beside.reverse()
         return model, next((one for one in beside if one.is_file()), beside[0])
-    ranges = find_weights("brisque-ranges")
-    if isinstance(ranges, Absent):
-        raise NotReadyError(ranges.problem)
-    return model, ranges.path
+    return model, need_weights("brisque-ranges").path
 
 
 def brisque(

@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from medebench.cases.image import Picture
-from medebench.errors import InputError, NotReadyError, one_line
-from medebench.metrics.base import Undefined
-from medebench.metrics.quality.features import Plane, fit, grey, mscn, neighbours
-from medebench.weights import Absent, Found, find_weights
+from medebench.errors import InputError, one_line
+from medebench.images.picture import Picture
+from medebench.metrics.metric import Undefined
+from medebench.metrics.quality.natural_statistics import Plane, fit, grey, mscn, neighbours
+from medebench.weights import need_weights
 
 PATCH = 96
 #: Two patches each way: a covariance of fewer says nothing.
@@ -35,13 +35,6 @@ class NiqeParameters:
 
     mean: NDArray[np.float64]
     covariance: NDArray[np.float64]
-
-
-def find_niqe(which: str | None = None) -> Found:
-    found = find_weights(which or "niqe")
-    if isinstance(found, Absent):
-        raise NotReadyError(found.problem)
-    return found
 
 
 def read_niqe(path: Path) -> NiqeParameters:
@@ -65,7 +58,7 @@ def read_niqe(path: Path) -> NiqeParameters:
         raise _unfit(path, f"they are not {_COUNT} features")
     finite = np.isfinite(mean).all() and np.isfinite(covariance).all()
     if not finite or np.linalg.eigvalsh(covariance)[0] <= 0:
-        raise _unfit(path, "the covariance is none")
+        raise _unfit(path, "the covariance matrix is invalid")
     return NiqeParameters(mean.ravel(), covariance)
 
 
@@ -76,7 +69,7 @@ def niqe(
 
     Without `parameters` the weights called "niqe" are read, every time.
     """
-    p = read_niqe(find_niqe().path) if parameters is None else parameters
+    p = read_niqe(need_weights("niqe").path) if parameters is None else parameters
     features = patch_features(grey(picture, data_range))
     if len(features) < 2:
         raise Undefined("the picture is flat: fewer than two patches of it vary")
@@ -140,4 +133,4 @@ def _features(patch: Plane) -> list[float] | None:
 
 
 def _unfit(path: Path, why: str) -> InputError:
-    return InputError(f"{path}: not the parameters of NIQE ({one_line(why, 120)}); get them again")
+    return InputError(f"{path}: not the parameters of NIQE ({one_line(why, 120)}); download again")

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from medebench.metrics.realism.fid import Moments, fid, fid_of_moments
 from medebench.metrics.realism.kid import Kid, kid
-from medebench.metrics.realism.sets import INFOS, fid_metric, kid_metric
+from medebench.metrics.realism.set_metrics import INFOS, fid_metric, kid_metric
 
 __all__ = ["INFOS", "Kid", "Moments", "fid", "fid_metric", "fid_of_moments", "kid", "kid_metric"]

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medebench.errors import InputError
-from medebench.metrics.base import Undefined
-from medebench.metrics.realism.groups import Pair, Vectors, check
+from medebench.metrics.metric import Undefined
+from medebench.metrics.realism.paired_sets import Pair, Vectors, check
 
 Matrix: TypeAlias = NDArray[np.float64]
 #: What is less than this share of the covariances' traces is not a difference.
 _ROUNDING = 1e-12
-_ALONE = "one picture has no covariance; at least 2 are needed"
+_ALONE = "one image has no covariance; at least 2 are needed"
 
 
 def fid(outputs: Vectors, references: Vectors) -> float:
@@ -81,7 +81,7 @@ class Moments:
         if not self.count:
             self._mean = np.zeros_like(mean)
         if mean.shape != self._mean.shape:
-            raise InputError(f"features: {len(self._mean)} numbers a picture, now {len(mean)}")
+            raise InputError(f"features: {len(self._mean)} numbers per image, now {len(mean)}")
         total = self.count + count
         away = mean - self._mean
         self._rows += rows
@@ -105,7 +105,7 @@ def _triangle(rows: Matrix) -> Matrix:
 def fid_of_moments(first: Moments, second: Moments) -> float:
     a, b = first.root(), second.root()
     if a.shape[1] != b.shape[1]:
-        raise InputError(f"features: {a.shape[1]} and {b.shape[1]} numbers a picture")
+        raise InputError(f"features: {a.shape[1]} and {b.shape[1]} numbers per image")
     away = first.mean - second.mean
     shared = np.linalg.svd(a @ b.T, compute_uv=False).sum()
     return _distance(away, a, b, shared)

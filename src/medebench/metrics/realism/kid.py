@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from medebench.metrics.base import Undefined
-from medebench.metrics.realism.groups import Groups, Pair, Vectors, interval, pair
+from medebench.metrics.metric import Undefined
+from medebench.metrics.realism.paired_sets import Groups, Pair, Vectors, interval, pair
 
 #: Rows and columns of the kernel matrix that are in memory at a time.
 _TILE = 1024

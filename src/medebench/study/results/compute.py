@@ -3,88 +3,80 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from medebench.analysis.agreement import agreement, self_agreement
+from medebench.analysis.estimate import Estimate
 from medebench.analysis.ordering import order_models
-from medebench.analysis.ranked import Estimate
 from medebench.analysis.worth import LEAST_MODELS, metric_worths
 from medebench.errors import InputError
-from medebench.runs.run import Run
+from medebench.runs.run_folder import Run, open_run
 from medebench.study.design import Study
-from medebench.study.rankings import Answered, Rankings, from_answers
-from medebench.study.results.attention import annotator_facts
-from medebench.study.results.model import AnnotatorFacts, DimensionResults, StudyResults
-from medebench.study.results.scores import Scores, read_scores
-from medebench.study.results.words import answers as in_words
-from medebench.study.table import read_rankings
-
-
-@dataclass(frozen=True)
-class Told:
-    """Rankings with what else is known about how they came about."""
-
-    title: str
-    origin: str
-    rankings: Rankings
-    #: Name of the run -> case -> content hash of the output that was shown.
-    shown: dict[str, dict[str, str]]
-    annotators: tuple[AnnotatorFacts, ...] = ()
-    notes: tuple[str, ...] = ()
-    k: int = 0
-
-
-def from_study(study: Study, answers: Sequence[Answered]) -> Told:
-    design = study.design
-    drafts = sum(one.state == "draft" for one in answers)
-    notes = []
-    if drafts:
-        noun = "case is" if drafts == 1 else "cases are"
-        notes.append(f"{drafts} {noun} ranked in part and not counted.")
-    return Told(
-        design.title,
-        "study",
-        from_answers(design, answers),
-        {
-            run.name: {
-                case.id: case.outputs[run.name].sha256
-                for case in design.cases
-                if run.name in case.outputs
-            }
-            for run in design.runs
-        },
-        tuple(annotator_facts(design, one, answers) for one in design.annotators),
-        tuple(notes),
-        design.k,
-    )
-
-
-def from_table(path: Path, k: int = 0) -> Told:
-    rankings = read_rankings(path)
-    facts = tuple(_from_ranks(rankings, name) for name in rankings.annotators)
-    return Told(path.stem, "table", rankings, {}, annotators=facts, k=k)
+from medebench.study.rankings import Rankings
+from medebench.study.rankings_source import StudyRankings, read_study
+from medebench.study.results.answer_text import answers as in_words
+from medebench.study.results.ledger_scores import Scores, read_scores
+from medebench.study.results.results_model import AnnotatorFacts, DimensionResults, StudyResults
 
 
 def study_results(
-    told: Told,
-    runs: Sequence[Run] = (),
+    source: str | Path | Study | StudyRankings,
+    runs: Sequence[Run | str | Path] = (),
     *,
+    out: str | Path | None = None,
     without: Iterable[str] = (),
     anonymous: bool = False,
+    database: str | None = None,
+    k: int | None = None,
     resamples: int = 2000,
     seed: int = 0,
 ) -> StudyResults:
-    """Agreement, order of the models and, for the scores of `runs`, their worth.
+    """How far people agree, which model they prefer, and which metric stands in for them.
 
-    `anonymous` calls the annotators 1, 2, ... in what is to be shown around.
+    Args:
+        source: a study or its folder, or a CSV file with the columns annotator, case, dimension,
+            model and rank (1 is best, equal is a tie).
+        runs: scored runs, opened or as folders; by default those of the study.
+        out: a folder to write tables and figures to.
+        without: annotators to leave out.
+        anonymous: whether to call annotators 1, 2, ... in what is shown around.
+        database: where the answers are, if not in the study's folder.
+        k: for a CSV file: which output of each case was ranked.
+        resamples: of the bootstrap.
+        seed: random seed of the bootstrap.
+
+    Returns:
+        Agreement and order of the models in each dimension and, with runs, what each metric is
+        worth.
+
+    >>> rows = ["annotator,case,dimension,model,rank"]
+    >>> ranks = "x,1", "y,2"
+    >>> rows += [f"{who},{case},vq,{rank}" for who in "ab" for case in "1234" for rank in ranks]
+    >>> table = tmp / "rankings.csv"
+    >>> _ = table.write_text("\\n".join(rows))
+    >>> mb.study_results(table)
+    StudyResults('rankings', 2 annotators, 2 models, 4 cases)
     """
+    if isinstance(source, StudyRankings):
+        told, opened = source, [one if isinstance(one, Run) else open_run(one) for one in runs]
+    else:
+        paths = [one.path if isinstance(one, Run) else one for one in runs]
+        folder = source.path if isinstance(source, Study) else source
+        told, opened = read_study(folder, paths, database=database, k=k)
     told = _without(told, list(dict.fromkeys(without)))
-    if anonymous:
-        told = _anonymous(told)
+    results = _results(_anonymous(told) if anonymous else told, opened, resamples, seed)
+    if out is not None:
+        from medebench.study.results.results_folder import write_results
+
+        write_results(results, out)
+    return results
+
+
+def _results(told: StudyRankings, runs: Sequence[Run], resamples: int, seed: int) -> StudyResults:
     rankings = told.rankings
     if not any(key.showing == 1 for key in rankings.given):
-        raise InputError(f"{told.title}: no case has been ranked to the end yet")
+        raise InputError(f"{told.title}: no case has been ranked completely yet")
     scores = read_scores(runs, rankings, told.shown, told.k) if runs else Scores()
     rankings = scores.with_sources(rankings)
     controls = rankings.controls | scores.controls
@@ -100,7 +92,11 @@ def study_results(
             values = scores.arrays(among)
             worths = metric_worths(among, values, resamples=resamples, seed=seed)
         order = order_models(ranked, resamples=resamples, seed=seed)
-        found.append(DimensionResults(dimension, agreement(ranked), order, worths))
+        found.append(
+            DimensionResults(
+                dimension, agreement(ranked), order, worths, label=rankings.names.get(dimension, "")
+            )
+        )
     people = _people_by_case(rankings)
     results = StudyResults(
         told.title,
@@ -117,6 +113,7 @@ def study_results(
         compared if scores.values else (),
         rankings.sources_known,
         (*told.notes, *_gaps(rankings, people), *scores.notes),
+        told.source_noun,
     )
     spoken = tuple(replace(one, answer=in_words(one, results)) for one in results.dimensions)
     return replace(results, dimensions=spoken)
@@ -149,21 +146,23 @@ def _gaps(rankings: Rankings, people: dict[str, set[str]]) -> list[str]:
     return notes
 
 
-def _without(told: Told, names: list[str]) -> Told:
+def _without(told: StudyRankings, names: list[str]) -> StudyRankings:
     known = told.rankings.annotators
     if unknown := [name for name in names if name not in known]:
-        raise InputError(f"--without {unknown[0]}: no annotator of this name; {', '.join(known)}")
+        raise InputError(
+            f"--without {unknown[0]}: no annotator of this name; there are {', '.join(known)}"
+        )
     if not names:
         return told
     return replace(
         told,
         rankings=told.rankings.without(names),
         annotators=tuple(one for one in told.annotators if one.name not in names),
-        notes=(*told.notes, f"Left out by wish: {', '.join(names)}."),
+        notes=(*told.notes, f"Left out on request: {', '.join(names)}."),
     )
 
 
-def _anonymous(told: Told) -> Told:
+def _anonymous(told: StudyRankings) -> StudyRankings:
     names = {
         name: f"annotator {number}" for number, name in enumerate(told.rankings.annotators, start=1)
     }
@@ -172,13 +171,6 @@ def _anonymous(told: Told) -> Told:
         rankings=told.rankings.renamed(names),
         annotators=tuple(replace(one, name=names[one.name]) for one in told.annotators),
     )
-
-
-def _from_ranks(rankings: Rankings, name: str) -> AnnotatorFacts:
-    mine = [key for key in rankings.given if key.annotator == name]
-    cases = {key.case for key in mine if key.showing == 1}
-    twice = {key.case for key in mine if key.showing == 2}
-    return AnnotatorFacts(name, len(cases), 0, len(cases), 0, 0, len(twice), None)
 
 
 def _consistent(people: Sequence[AnnotatorFacts], rankings: Rankings) -> tuple[AnnotatorFacts, ...]:

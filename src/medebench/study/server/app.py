@@ -13,12 +13,12 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from medebench.study.design import Study
-from medebench.study.server import admin, annotating, pages, signing
-from medebench.study.server.checking import check_study
-from medebench.study.server.overview import Overview
+from medebench.study.server import admin_routes, annotator_routes, sign_in, static_pages
+from medebench.study.server.admin_overview import Overview
+from medebench.study.server.answer_store import Store
+from medebench.study.server.image_routes import check_study
 from medebench.study.server.security import Guard
 from medebench.study.server.service import Service, cookie_name
-from medebench.study.server.store import Store
 from medebench.study.server.writer import Writer
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def create_app(
 ) -> FastAPI:
     """`bound` is the address that the server listens on; `origin` what people see of a proxy."""
     check_study(study)
-    pages.load()
+    static_pages.load()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -61,7 +61,7 @@ def create_app(
     app.add_middleware(Guard, cookie=cookie_name(study), bound=bound, origin=origin)
     app.add_exception_handler(HTTPException, _plain)
     app.add_exception_handler(RequestValidationError, _invalid)
-    for part in (annotating, signing, admin, pages):
+    for part in (annotator_routes, sign_in, admin_routes, static_pages):
         app.include_router(part.router)
     return app
 

@@ -9,7 +9,7 @@ from fastapi import Request
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from medebench.errors import one_line
-from medebench.study.server.answers import Ranks, State
+from medebench.study.rankings import Ranks, State
 from medebench.study.server.security import Problem
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -46,17 +46,17 @@ async def read_body(request: Request, model: type[Model]) -> Model:
 def check_saving(saving: Saving, dimensions: Sequence[str], letters: Sequence[str]) -> None:
     """Raises Problem where the answer makes no sense for a task with these letters."""
     if set(saving.ranks) != set(dimensions):
-        raise Problem(422, f"ranks: must be given for {', '.join(dimensions)}, and no other.")
+        raise Problem(422, f"ranks: expected {', '.join(dimensions)}, and no others.")
     for dimension, groups in saving.ranks.items():
         ranked = [letter for group in groups for letter in group]
         if not all(groups):
             raise Problem(422, f"{dimension}: a place is empty.")
         if len(ranked) != len(set(ranked)):
-            raise Problem(422, f"{dimension}: a letter is there twice.")
+            raise Problem(422, f"{dimension}: a letter appears twice.")
         if not set(ranked) <= set(letters):
-            raise Problem(422, f"{dimension}: a letter that is not shown.")
+            raise Problem(422, f"{dimension}: contains a letter that is not shown.")
         if saving.state == "done" and len(ranked) < len(letters):
             missing = ", ".join(letter for letter in letters if letter not in ranked)
             raise Problem(422, f"{dimension}: {missing} not ranked yet.")
     if saving.state == "skipped" and not saving.reason.strip():
-        raise Problem(422, "reason: say in a word why you skip this case.")
+        raise Problem(422, "reason: please say why you skip this case.")

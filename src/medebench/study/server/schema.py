@@ -5,6 +5,8 @@ Their names carry a prefix, because a lab's PostgreSQL database may hold other t
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
+
 from sqlalchemy import (
     CheckConstraint,
     Column,
@@ -66,3 +68,8 @@ answers = Table(
     Column("saved_at", Text, nullable=False),
     UniqueConstraint("annotator", "place", "key"),
 )
+
+
+def now() -> str:
+    """UTC, to the millisecond; later times are later in the alphabet."""
+    return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -6,17 +6,17 @@ A route that is added later is guarded without doing anything for it.
 from __future__ import annotations
 
 import ipaddress
-import json
 import logging
 from collections.abc import Collection
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from medebench.errors import InputError, MedebenchError
-from medebench.study.server.tokens import forgery_token, same
+from medebench.study.server.invitation_tokens import forgery_token, same
 
 log = logging.getLogger("medebench.study")
 
@@ -88,6 +88,11 @@ class Guard:
             return
         begun = False
 
+        async def tell(problem: Problem) -> None:
+            body = {"problem": problem.words}
+            response = JSONResponse(body, problem.status, headers=problem.headers)
+            await response(scope, receive, answer)
+
         async def answer(message: Message) -> None:
             nonlocal begun
             if message["type"] == "http.response.start":
@@ -112,17 +117,17 @@ class Guard:
                 self._check_forgery(scope, headers)
             await self._app(scope, receive, answer)
         except Problem as problem:
-            await _tell(answer, problem)
+            await tell(problem)
         except MedebenchError as error:
             log.error("%s %s: %s", scope["method"], scope["path"], error)
             if begun:
                 raise
-            await _tell(answer, Problem(503, "The database does not answer; try again."))
+            await tell(Problem(503, "The database does not respond; try again."))
         except Exception:
             log.exception("%s %s failed", scope["method"], scope["path"])
             if begun:
                 raise
-            await _tell(answer, Problem(500, "Something went wrong on the server; try again."))
+            await tell(Problem(500, "Something went wrong on the server; try again."))
 
     def _check_host(self, headers: Headers) -> None:
         given = headers.get("host", "")
@@ -144,7 +149,7 @@ class Guard:
             raise Problem(403, "This request came from another site.")
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
-            raise Problem(403, "Requests that change something are sent as application/json.")
+            raise Problem(403, "Requests that change anything must be sent as application/json.")
 
     def _check_forgery(self, scope: Scope, headers: Headers) -> None:
         session = session_of(headers, self._cookie)
@@ -175,7 +180,7 @@ async def _whole_body(headers: Headers, receive: Receive) -> bytes:
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise Problem(400, "The request broke off.")
+            raise Problem(400, "The request was cut off.")
         part: bytes = message.get("body", b"")
         body += part
         if len(body) > LARGEST_BODY:
@@ -195,12 +200,3 @@ def _once(body: bytes, receive: Receive) -> Receive:
         return {"type": "http.request", "body": body, "more_body": False}
 
     return replay
-
-
-async def _tell(send: Send, problem: Problem) -> None:
-    body = json.dumps({"problem": problem.words}).encode()
-    headers = {"content-type": "application/json", "content-length": str(len(body))}
-    headers |= problem.headers
-    raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
-    await send({"type": "http.response.start", "status": problem.status, "headers": raw})
-    await send({"type": "http.response.body", "body": body})

@@ -15,9 +15,9 @@ import uvicorn
 
 from medebench.errors import InputError
 from medebench.study.design import Study
+from medebench.study.server.answer_store import open_store
 from medebench.study.server.app import create_app
 from medebench.study.server.security import read_origin
-from medebench.study.server.store import open_store
 
 Ready = Callable[[str], None]
 #: Stands in a link where the machine does not know how others call it.
@@ -49,13 +49,12 @@ def serve(
 
 def warning(host: str, origin: str | None) -> str | None:
     """What to tell whoever lets other machines in, if anything."""
-    if (origin or "").startswith("https:") or host in ("localhost", "::1"):
-        return None
-    if host.startswith("127."):
+    own = host in ("localhost", "::1") or host.startswith("127.")
+    if own or (origin or "").startswith("https:"):
         return None
     return (
-        f"{host} lets other machines in without encryption: links and rankings can be read on "
-        "the way; put a proxy with https before it (docs/study.md)"
+        f"{host} accepts other machines without encryption: links and rankings can be read in "
+        "transit; put an https proxy in front (docs/study.md)"
     )
 
 
@@ -97,7 +96,7 @@ def serving(
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, on_ready: Callable[[], object]) -> None:
         super().__init__(config)
         self._on_ready = on_ready
 
@@ -172,12 +171,7 @@ def _prepared(
         bound_port = listening.getsockname()[1]
         name = _seen_from_elsewhere(host)
         address = f"http://{f'[{name}]' if ':' in name else name}:{bound_port}"
-
-        def ready() -> None:
-            if on_ready is not None:
-                on_ready(address)
-
-        yield _Server(config, ready), listening
+        yield _Server(config, lambda: on_ready and on_ready(address)), listening
 
 
 def _seen_from_elsewhere(host: str) -> str:

@@ -9,12 +9,12 @@ from fastapi import Depends, Request
 from starlette.concurrency import run_in_threadpool
 
 from medebench.study.design import Study
-from medebench.study.server.limits import FailureLimit
-from medebench.study.server.overview import Overview
+from medebench.study.server.admin_overview import Overview
+from medebench.study.server.answer_store import Store
+from medebench.study.server.failure_limit import FailureLimit
+from medebench.study.server.invitation_tokens import forgery_token, hashed
 from medebench.study.server.people import ADMIN
 from medebench.study.server.security import Problem, session_of
-from medebench.study.server.store import Store
-from medebench.study.server.tokens import forgery_token, hashed
 from medebench.study.server.writer import Writer
 
 _MOST_SEEN = 10_000
@@ -54,14 +54,14 @@ def cookie_name(study: Study) -> str:
     return f"medebench_session_{study.fingerprint[:8]}"
 
 
-def service_of(request: Request) -> Service:
+async def service_of(request: Request) -> Service:
     service: Service = request.app.state.service
     return service
 
 
 async def visitor(request: Request) -> Visitor | None:
     """Who asks, as the database knows at this moment."""
-    service = service_of(request)
+    service = await service_of(request)
     session = session_of(request.headers, service.cookie)
     if session is None:
         return None
@@ -77,7 +77,7 @@ async def visitor(request: Request) -> Visitor | None:
 async def annotator(request: Request) -> Visitor:
     found = await _signed_in(request)
     if found.name == ADMIN:
-        raise Problem(403, "This is for annotators; you are signed in as the administrator.")
+        raise Problem(403, "This page is for annotators; you are signed in as the administrator.")
     return found
 
 
@@ -87,7 +87,7 @@ async def saver(request: Request) -> Visitor:
     Only for saving, which looks in its own transaction whether the session is still there: that
     spares the most frequent request a way to the database.
     """
-    service = service_of(request)
+    service = await service_of(request)
     session = session_of(request.headers, service.cookie)
     name = None if session is None else service.seen.get(hashed(session))
     if session is None or name is None or name == ADMIN:
@@ -98,7 +98,7 @@ async def saver(request: Request) -> Visitor:
 async def administrator(request: Request) -> Visitor:
     found = await _signed_in(request)
     if found.name != ADMIN:
-        raise Problem(403, "This is for the administrator of the study.")
+        raise Problem(403, "This page is for the administrator of the study.")
     return found
 
 
@@ -109,12 +109,8 @@ async def _signed_in(request: Request) -> Visitor:
     return found
 
 
-async def _service(request: Request) -> Service:
-    return service_of(request)
-
-
 #: For signatures of routes.
-AService = Annotated[Service, Depends(_service)]
+AService = Annotated[Service, Depends(service_of)]
 AnAnnotator = Annotated[Visitor, Depends(annotator)]
 ASaver = Annotated[Visitor, Depends(saver)]
 AnAdministrator = Annotated[Visitor, Depends(administrator)]

@@ -11,9 +11,9 @@ import threading
 from concurrent.futures import Future
 
 from medebench.errors import MedebenchError
-from medebench.study.server.answers import Outcome, Save
+from medebench.study.server.answer_store import Store
 from medebench.study.server.database import DatabaseError
-from medebench.study.server.store import Store
+from medebench.study.server.stored_answers import Outcome, Save
 
 _MOST = 256
 _Job = tuple[Save, "Future[Outcome]"]

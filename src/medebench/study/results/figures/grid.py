@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from medebench.report.figures.style import figure, plain
+from medebench.page.figure_style import figure, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,11 +20,9 @@ _ROW, _TITLE, _BELOW = 0.205, 0.34, 0.46
 
 
 @contextmanager
-def panels(
-    titles: Sequence[str], labels: Sequence[str], *, most: int = 3
-) -> Iterator[tuple[Figure, list[Axes]]]:
-    """An axes for each title, at most `most` in a row, each with the labels as its rows."""
-    columns = max(1, min(most, len(titles)))
+def panels(titles: Sequence[str], labels: Sequence[str]) -> Iterator[tuple[Figure, list[Axes]]]:
+    """An axes for each title, at most three in a row, each with the labels as its rows."""
+    columns = max(1, min(3, len(titles)))
     lines = -(-len(titles) // columns)
     shown = [plain(label, LONGEST) for label in labels]
     # 7.5 points of a sans serif, measured generously; dots and ticks need a little beside it.

@@ -7,11 +7,11 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
 from medebench.analysis.ordering import Standing
-from medebench.report.figures.style import bare
-from medebench.report.palette import INK, MUTED, PAPER, Colour
+from medebench.page.figure_style import bare
+from medebench.page.number import NONE
+from medebench.page.palette import INK, MUTED, PAPER, Colour
 from medebench.study.results.figures.grid import panels, value_at_end
-from medebench.study.results.model import DimensionResults, StudyResults
-from medebench.study.results.texts import NONE
+from medebench.study.results.results_model import DimensionResults, StudyResults
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,12 +26,11 @@ def draw(
 
 
 def caption(results: StudyResults) -> str:
-    text = (
-        "How often people rank an output of the model above that of another model (a tie counts "
-        "half), with 95 % intervals over source pictures; the line is chance."
-    )
     hollow = " Hollow: controls." if results.controls & set(results.models) else ""
-    return text + hollow
+    return (
+        "How often people rank an output of the model above that of another model (a tie counts "
+        f"half), with 95 % intervals over {results.unit}s; the line is chance.{hollow}"
+    )
 
 
 def model_order(results: StudyResults) -> list[str]:
@@ -53,23 +52,19 @@ def _known(dimension: DimensionResults) -> dict[str, Standing]:
 def _draw(
     results: StudyResults, shown: list[DimensionResults], colours: Mapping[str, Colour]
 ) -> Iterator[Figure]:
-    names = model_order(results)
-    with panels([one.name for one in shown], names) as (made, axes):
+    with panels([one.name for one in shown], model_order(results)) as (made, axes):
         for one, panel in zip(shown, axes, strict=True):
-            _panel(panel, _known(one), names, results, colours)
+            _panel(panel, one, results, colours)
         yield made
 
 
 def _panel(
-    axes: Axes,
-    known: Mapping[str, Standing],
-    names: list[str],
-    results: StudyResults,
-    colours: Mapping[str, Colour],
+    axes: Axes, one: DimensionResults, results: StudyResults, colours: Mapping[str, Colour]
 ) -> None:
+    known = _known(one)
     bare(axes)
     axes.axvline(50, color=MUTED.light, lw=0.8)
-    for place, name in enumerate(names):
+    for place, name in enumerate(model_order(results)):
         if name not in known:
             value_at_end(axes, place, NONE, MUTED.light)
             continue
@@ -79,18 +74,10 @@ def _panel(
         if found.interval is not None:
             low, high = (100 * end for end in found.interval)
             axes.plot([low, high], [place, place], color=colour, lw=1.6, solid_capstyle="butt")
-        control = name in results.controls
-        axes.plot(
-            100 * found.value,
-            place,
-            marker="o",
-            ms=5.0,
-            mfc=PAPER.light if control else colour,
-            mec=colour,
-            mew=1.2,
-            ls="none",
-        )
-        value_at_end(axes, place, f"{100 * found.value:.0f} %", INK.light)
+        inside = PAPER.light if name in results.controls else colour
+        value = 100 * found.value
+        axes.plot(value, place, "o", ms=5.0, mfc=inside, mec=colour, mew=1.2)
+        value_at_end(axes, place, f"{value:.0f} %", INK.light)
     axes.set_xlim(-2, 102)
     axes.set_xticks([0, 25, 50, 75, 100], ["0", "", "50", "", "100"])
     axes.set_xlabel("preferred, % of pairs")

@@ -1,5 +1,5 @@
 // For the people who run the study: who is how far, how well they agree, invitations, the end.
-import { $, announce, clockTime, count, el, fill } from "./dom.js";
+import { $, announce, clockTime, count, el, fill } from "./widgets.js";
 import { call, get, isOtherSession, NoConnection, useToken } from "./api.js";
 import { banner, noBanner } from "./banner.js";
 

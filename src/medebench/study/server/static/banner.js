@@ -1,5 +1,5 @@
 // Words across the top when something needs a person: one at a time.
-import { $, el, fill } from "./dom.js";
+import { $, el, fill } from "./widgets.js";
 
 export const banner = (kind, title, lines = [], buttons = []) => {
   const box = $("banner");

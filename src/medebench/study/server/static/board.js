@@ -1,5 +1,5 @@
 // The ranking: for each dimension a pool of outputs without a place, and the places.
-import { announce, arrange, el, fill, icon } from "./dom.js";
+import { announce, arrange, el, fill, icon } from "./widgets.js";
 import * as rank from "./ranking.js";
 import { Dragging } from "./drag.js";
 
@@ -36,6 +36,7 @@ export class Board {
     return { key, name, section, list, state, chips: new Map(), slots: [] };
   }
 
+  // `source(letter)` is the address of an output's image; null where it is a text.
   open(task, source) {
     this.dragging.end();
     this.task = task;
@@ -45,8 +46,11 @@ export class Board {
     const size = task.letters.length;
     const columns = size <= 8 ? size : Math.ceil(size / 2);
     for (const part of this.parts.values()) {
-      part.chips = new Map(task.letters.map((letter) => [letter, el("div", { class: "chip", role: "option", id: `chip-${part.key}-${letter}`, "data-letter": letter },
-        el("img", { src: source(letter), alt: "", draggable: "false" }), el("b", { text: letter }))]));
+      part.chips = new Map(task.letters.map((letter) => {
+        const image = source(letter);
+        return [letter, el("div", { class: image ? "chip" : "chip plain", role: "option", id: `chip-${part.key}-${letter}`, "data-letter": letter },
+          image ? el("img", { src: image, alt: "", draggable: "false" }) : null, el("b", { text: letter }))];
+      }));
       part.all = el("span", { class: "all", role: "presentation" }, icon("check"), "all ranked");
       part.pool = el("div", { class: "pool", role: "group", "aria-label": "Not ranked" });
       part.slots = task.letters.map((_, place) => el("div", { class: "slot", role: "group", "data-place": place },

@@ -1,5 +1,5 @@
 // Drag and drop with mouse, pen or finger, and the same with two clicks: take one up, put it down.
-import { el } from "./dom.js";
+import { el } from "./widgets.js";
 import { ordinal, slotOf, unrank } from "./ranking.js";
 
 const FAR = { mouse: 4, pen: 6, touch: 8 };

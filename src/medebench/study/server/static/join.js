@@ -1,7 +1,7 @@
 // The secret of an invitation stands behind the # of its address, which browsers do not send; it goes to the
 // server once, in the body of the sign-in, and out of the address bar.
 import "./theme.js";
-import { $ } from "./dom.js";
+import { $ } from "./widgets.js";
 import { call, NoConnection, Refusal } from "./api.js";
 
 let token = "";

@@ -1,6 +1,6 @@
 // What the keys do, and the page that says so. Letters belong to the outputs first: a command whose letter
 // names an output is typed with Shift.
-import { $, el, fill } from "./dom.js";
+import { $, el, fill } from "./widgets.js";
 
 export const letterOf = (event) => {
   if (/^[a-z]$/i.test(event.key)) return event.key.toUpperCase();
@@ -87,23 +87,24 @@ export class Keys {
 
   explain() {
     const last = this.panel.task?.letters.at(-1) ?? "…";
+    const { flicker, outline, images } = this.panel.study;
     const groups = [
       ["Rank", [
         [`A … ${last}`, "give the output the next place; if it has one, select it"],
-        ["1 … 9", "put the selected output on that place (tied with who is there)"],
+        ["1 … 9", "put the selected output in that place (tied with any already there)"],
         ["↑ ↓", "move it one place up or down"],
         ["= or " + this.name("T"), "tie it with the one before"],
-        ["Backspace", "take its place away"],
+        ["Backspace", "remove it from its place"],
         ["← →", "select another output"],
-        ["Enter", "on: to the next dimension, then to the next case"],
-        ["Tab", "to the next dimension or button"],
+        ["Enter", "continue: to the next question, then to the next case"],
+        ["Tab", "to the next question or button"],
       ]],
       ["Look", [
-        [this.name("F"), "hold: the previous picture in place of every output"],
-        [this.name("R"), "outline of the region to edit"],
+        flicker ? [this.name("F"), "hold: show the input image in place of every output"] : null,
+        outline ? [this.name("R"), "outline of the region to edit"] : null,
         [this.name("Z"), "enlarge the selected output; there: A … " + last + ", ← →, Esc"],
-        ["+  −  0", "zoom in, out, whole picture; also wheel and pinch, drag to move"],
-      ]],
+        images ? ["+  −  0", "zoom in, out, whole image; also wheel and pinch, drag to move"] : null,
+      ].filter(Boolean)],
       ["Case", [
         ["Ctrl Z", "undo; Ctrl Shift Z: redo (Cmd on a Mac)"],
         ["Shift S", "skip the case, with a reason"],

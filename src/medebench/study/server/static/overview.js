@@ -1,5 +1,5 @@
 // Where one is among the cases: the counter, the bar, the list to jump from, and the end.
-import { $, count, el, fill } from "./dom.js";
+import { $, count, el, fill } from "./widgets.js";
 
 const WORDS = { open: "open", draft: "begun", done: "ranked", skipped: "skipped" };
 

@@ -1,5 +1,5 @@
 // The panel of an annotator: one case at a time, saved at every change.
-import { $, announce, count, el, fill, icon } from "./dom.js";
+import { $, announce, count, el, fill, icon } from "./widgets.js";
 import { get, isOtherSession, NoConnection, useToken } from "./api.js";
 import { banner, noBanner } from "./banner.js";
 import { Board } from "./board.js";
@@ -27,7 +27,7 @@ class Panel {
     this.leaving = false; // this one is being saved for good
     this.clock = new Clock();
     this.view = new View((zoom) => { $("zoom").textContent = `${Math.round(zoom * 100)} %`; });
-    this.tiles = new Tiles(this.view, study.pictures, (name) => this.enlarge(name));
+    this.tiles = new Tiles(this.view, study.pictures, study.gives, (name) => this.enlarge(name));
     this.board = new Board($("dimensions"), study.dimensions, (key, slots, joined) => this.changed(key, slots, joined));
     this.keys = new Keys(this);
     this.large = new Large(this.view, (event) => this.keys.command(event));
@@ -165,7 +165,7 @@ class Panel {
     this.adopt(task);
     this.view.reset();
     this.tiles.show(task);
-    this.board.open(task, (letter) => this.tiles.source(letter));
+    this.board.open(task, (letter) => (this.tiles.hasImage(letter) ? this.tiles.source(letter) : null));
     this.texts(task);
     if (location.hash !== `#case-${task.place}`) history.replaceState(null, "", `#case-${task.place}`);
     this.page("case");
@@ -174,7 +174,7 @@ class Panel {
     const left = this.board.unfinished;
     if (left !== null) this.board.turn(left);
     this.board.part.list.focus({ preventScroll: true });
-    announce(`${this.overview.label(task.place)}. ${task.instruction}`);
+    announce(`${this.overview.label(task.place)}. ${task.texts[0]?.text ?? ""}`);
     this.preload(this.overview.next(task.place));
   }
 
@@ -199,22 +199,24 @@ class Panel {
 
   texts(task) {
     $("trial").hidden = !task.trial;
-    $("organ").textContent = task.organ;
-    $("organ").hidden = !task.organ;
-    $("instruction").textContent = task.instruction;
-    $("description").textContent = task.description;
-    $("expected").hidden = !task.description;
-    $("outline").hidden = !task.outline;
+    $("group").textContent = task.group;
+    $("group").hidden = !task.group;
+    const [first, ...others] = task.texts;
+    fill($("texts"),
+      first ? el("p", { class: "instruction" }, el("span", { class: "sr", text: `${first.label}: ` }), el("span", { dir: "auto", text: first.text })) : null,
+      others.map(({ label, text }) => el("p", { class: "expected" }, el("span", { class: "lead", text: label }), el("span", { dir: "auto", text }))));
+    $("flicker").hidden = !task.flicker;
+    $("outline").hidden = !task.images.some(({ outline }) => outline);
+    $("zooms").hidden = !task.width;
     document.title = `${this.overview.label(task.place)} · ${this.study.title}`;
   }
 
   async preload(place) {
     if (place === null) return;
     try {
-      const { letters, reference, outline } = await get(`/api/tasks/${place}`);
-      for (const name of ["previous", ...(reference ? ["reference"] : []), ...(outline ? ["outline"] : []), ...letters]) {
-        new Image().src = this.tiles.source(name, place);
-      }
+      const { letters, outputs, images } = await get(`/api/tasks/${place}`);
+      const given = images.flatMap(({ name, outline }) => (outline ? [name, `${name}-outline`] : [name]));
+      for (const name of [...given, ...letters.filter((letter) => outputs[letter].image)]) new Image().src = this.tiles.source(name, place);
     } catch { /* only to be faster */ }
   }
 
@@ -267,7 +269,7 @@ class Panel {
   redo() {
     if (this.board.locked || !this.history.canRedo) return;
     this.travel(() => this.history.redo());
-    announce("Done again");
+    announce("Redone");
   }
 
   // To the question in which something changes: elsewhere it would change unseen.
@@ -338,7 +340,7 @@ class Panel {
   }
 
   outline() {
-    if (!this.task?.outline) return;
+    if (!this.task || $("outline").hidden) return;
     const on = document.documentElement.classList.toggle("with-outline");
     $("outline").setAttribute("aria-pressed", on);
     announce(on ? "Outline on" : "Outline off");
@@ -381,6 +383,11 @@ const start = async () => {
     $("about-times").textContent = times === 1 ? "by this question" : `${["", "", "twice", "three times"][times] ?? `${times} times`}: once for each of these questions`;
     const cases = study.tasks.filter(({ trial }) => !trial).length;
     $("about-number").textContent = count(cases, "case");
+    study.texts = study.gives.includes("text");
+    const what = { image: "images", text: "texts" }[study.gives.join()] ?? "images with texts";
+    $("about-what").textContent = study.flicker && !study.texts ? "an image, an instruction to change it, and several outputs made by following it" : `a question or instruction and several outputs: ${what} made in reply`;
+    // Of the words about looking, those that are about something this study shows.
+    for (const part of document.querySelectorAll("[data-needs]")) part.hidden = !study[part.dataset.needs];
     const panel = new Panel(study, study.csrf);
     if (study.closed) panel.trouble.closed();
     document.body.dataset.ready = "yes";

@@ -1,9 +1,9 @@
 // Leaving a case out, with a reason.
-import { $, el, fill } from "./dom.js";
+import { $, el, fill } from "./widgets.js";
 
 const REASONS = [
-  "A picture is missing or damaged",
-  "The instruction is unclear or does not fit the picture",
+  "Something is missing or damaged",
+  "The instruction is unclear or does not fit the case",
   "The reference is wrong",
   "This is outside what I can judge",
 ];
@@ -43,7 +43,7 @@ export class Skipping {
 
   check() {
     $("skip-go").disabled = !this.reason;
-    $("skip-more").textContent = $("skip-reasons").querySelector("input:checked")?.value === OTHER ? "Which?" : "More words, if you like";
+    $("skip-more").textContent = $("skip-reasons").querySelector("input:checked")?.value === OTHER ? "Which?" : "Add details, if you like";
   }
 
   done() {

@@ -1,6 +1,6 @@
 // What the page says about saving, and what a person has to decide when something came between: another
 // tab, the end of the study, the network, a sign-in.
-import { $, announce, clockTime } from "./dom.js";
+import { $, announce, clockTime } from "./widgets.js";
 import { call, get, getAsAnybody, isOtherSession, NoConnection, Refusal, useToken } from "./api.js";
 import { banner, noBanner } from "./banner.js";
 import { sameRanks } from "./history.js";

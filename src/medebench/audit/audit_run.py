@@ -1,0 +1,139 @@
+"""`audit`: every file of a set read once, every finding about it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeAlias
+
+from medebench.audit import alignment
+from medebench.audit.alignment import Alignment, compare
+from medebench.audit.audit_finding import Audit, Finding, distinct, examples, ordered
+from medebench.audit.audited_case import MASKS, Seen
+from medebench.audit.duplicates import duplicate_findings
+from medebench.audit.file_facts import Gathered, gather
+from medebench.audit.image_checks import picture_findings
+from medebench.audit.mask_checks import mask_findings
+from medebench.audit.text_checks import text_findings
+from medebench.cases.case import Case
+from medebench.cases.caseset import CaseSet, Problem
+from medebench.parallel import core_count
+from medebench.progress import Progress, silent
+from medebench.tasks import find_task
+
+_PROBLEMS = {
+    "bad-record": ("a record that is not an object", "give every case as an object of fields"),
+    "missing-field": ("a field that every case needs is missing", "fill it in"),
+    "bad-field": ("a field with a value that cannot be used", "correct the value"),
+    "bad-id": ("an id that cannot name a file", "use letters, digits, '-' and '_'"),
+    "duplicate-id": ("an id used twice", "give every case its own id"),
+    "path-escape": ("a path that leaves the set's folder", "keep all files in the folder"),
+    "missing-file": ("a file that is not there", "restore it or remove the case"),
+}
+#: Cases whose files are read ahead of the one being looked at, for each worker.
+_AHEAD = 4
+
+
+def audit(cases: CaseSet, *, workers: int | None = None, progress: Progress = silent) -> Audit:
+    """Everything doubtful about `cases`; load them with `strict=False` to hear of bad records."""
+    seen: list[Seen] = []
+    for one in _examine(cases.cases, workers or core_count()):
+        seen.append(one)
+        progress(len(seen), len(cases))
+    findings = [
+        *problem_findings(cases.problems),
+        *picture_findings(seen),
+        *mask_findings(seen),
+        *duplicate_findings(seen),
+        *text_findings(cases, find_task(cases.task).groups),
+    ]
+    bad = [(one.case.id, one.alignment) for one in seen if one.alignment and one.alignment.bad]
+    if misaligned := alignment.finding(bad):
+        findings.append(misaligned)
+    return Audit(
+        name=cases.name,
+        source=cases.source,
+        cases=len(cases),
+        unusable=len(cases.problems),
+        files=len({facts.path for one in seen for facts in one.files.values()}),
+        findings=ordered(_merged(findings)),
+    )
+
+
+def problem_findings(problems: Sequence[Problem]) -> Iterator[Finding]:
+    """What the reader could not make a case of, by code."""
+    by_code: dict[str, list[Problem]] = defaultdict(list)
+    for problem in problems:
+        by_code[problem.code].append(problem)
+    for code, found in by_code.items():
+        title, remedy = _PROBLEMS.get(code, (code.replace("-", " "), "correct the record"))
+        yield Finding(
+            "error",
+            code,
+            title,
+            distinct(problem.case_id for problem in found),
+            examples(
+                f"{_owner(problem.case_id)}{', ' if problem.field else ''}{problem.field}: "
+                f"{problem.message}"
+                for problem in found
+            ),
+            remedy,
+        )
+
+
+def _owner(case_id: str) -> str:
+    return case_id if case_id.startswith("record ") else f"case {case_id}"
+
+
+def _merged(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """One finding a code: a file can be gone when the set is loaded, or go while it is read."""
+    by_code: dict[str, Finding] = {}
+    for finding in findings:
+        if (other := by_code.get(finding.code)) is not None:
+            cases, groups = distinct(other.cases + finding.cases), other.groups + finding.groups
+            detail = f"{other.detail}; {finding.detail}"
+            finding = replace(other, cases=cases, detail=detail, groups=groups)
+        by_code[finding.code] = finding
+    yield from by_code.values()
+
+
+_Key: TypeAlias = tuple[Path, bool]
+
+
+def _keys(case: Case) -> dict[str, _Key]:
+    return {role: (path, role in MASKS) for role, path in case.files().items()}
+
+
+def _examine(cases: Sequence[Case], workers: int) -> Iterator[Seen]:
+    """Cases in order; their files are read ahead in threads, each file once however often used."""
+    uses = Counter(key for case in cases for key in _keys(case).values())
+    reading: dict[_Key, Future[Gathered]] = {}
+    pool = ThreadPoolExecutor(workers, thread_name_prefix="audit")
+    submitted = 0
+    try:
+        for number, case in enumerate(cases):
+            while submitted < min(number + _AHEAD * workers, len(cases)):
+                for key in _keys(cases[submitted]).values():
+                    if key not in reading:
+                        reading[key] = pool.submit(gather, *key)
+                submitted += 1
+            found = {role: reading[key].result() for role, key in _keys(case).items()}
+            yield Seen(case, {role: one.facts for role, one in found.items()}, _alignment(found))
+            for key in _keys(case).values():
+                uses[key] -= 1
+                if not uses[key]:
+                    del reading[key]
+    finally:
+        # On Ctrl-C nobody waits for what has not begun.
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _alignment(found: dict[str, Gathered]) -> Alignment | None:
+    views = {role: one.view for role, one in found.items()}
+    previous, reference, free = (views.get(role) for role in ("previous", "reference", "roi"))
+    if previous is None or reference is None:
+        return None
+    return compare(previous, reference, free)

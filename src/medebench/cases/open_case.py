@@ -1,0 +1,144 @@
+"""A case with its pictures in memory, decoded once, on one grid: that of the previous image."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medebench.cases.case import Case
+from medebench.errors import ImageError, InputError
+from medebench.files import sha256
+from medebench.images.picture import (
+    Mask,
+    Picture,
+    data_range,
+    match,
+    read_mask,
+    read_picture,
+    resize_mask,
+)
+from medebench.outputs import Output
+
+
+class OpenCase:
+    """A case with its images in memory: what editors and metrics are given. Not thread-safe."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        #: Where a metric or judge keeps what serves all outputs of the case.
+        self.memo: dict[str, Any] = {}
+
+    def __repr__(self) -> str:
+        return f"Open{self.case!r}"
+
+    def _repr_html_(self) -> str:
+        from medebench.cases.case_view import case_html
+
+        return case_html(self)
+
+    @cached_property
+    def previous(self) -> Picture:
+        if self.case.previous is None:
+            raise InputError(f"case {self.case.id}: has no input image")
+        picture = read_picture(self.case.previous)
+        if picture.dtype == np.uint16 and int(picture.max()) > data_range(picture, self.case.bits):
+            raise ImageError(
+                f"{self.case.previous}: has values above {self.case.bits} bits; correct 'bits'"
+            )
+        picture.setflags(write=False)
+        return picture
+
+    def image(self, role: str) -> Picture:
+        """An input image: the previous one, or another on its own grid."""
+        if role == "previous":
+            return self.previous
+        if role not in self.case.images:
+            raise InputError(f"case {self.case.id}: has no image '{role}'")
+        kept: dict[str, Picture] = self.memo.setdefault("images", {})
+        if role not in kept:
+            kept[role] = read_picture(self.case.images[role])
+            kept[role].setflags(write=False)
+        return kept[role]
+
+    @cached_property
+    def source(self) -> str:
+        """Hash of the input's pixels: cases that share it are not independent."""
+        if not (roles := list(self.case.inputs())):
+            return sha256(self.case.prompt.encode())[:16]
+        return sha256(np.ascontiguousarray(self.image(roles[0])).tobytes())[:16]
+
+    @cached_property
+    def reference(self) -> Picture:
+        if self.case.reference is None:
+            raise InputError(f"case {self.case.id}: has no reference image")
+        picture = read_picture(self.case.reference)
+        picture = picture if self.case.previous is None else self.fit(picture)
+        picture.setflags(write=False)
+        return picture
+
+    @property
+    def expected(self) -> Output:
+        """The reference as what a perfect system would give: image, text or both."""
+        image = None if self.case.reference is None else self.reference
+        return Output(image, self.case.answer or None)
+
+    @cached_property
+    def grid(self) -> Picture | None:
+        """The image whose size and depth outputs are brought to."""
+        if self.case.previous is not None:
+            return self.previous
+        return None if self.case.reference is None else self.reference
+
+    @cached_property
+    def mask(self) -> Mask:
+        """The ROI mask as released, greys included."""
+        if self.case.roi is None:
+            raise InputError(f"case {self.case.id}: has no ROI mask")
+        return self._mask(self.case.roi)
+
+    @cached_property
+    def roi(self) -> NDArray[np.bool_]:
+        """True inside the region of interest."""
+        return self.mask > 127
+
+    @cached_property
+    def keep(self) -> NDArray[np.bool_] | None:
+        """True where nothing may change; None where the case does not say."""
+        return None if self.case.keep is None else self._mask(self.case.keep) > 127
+
+    def _mask(self, path: Path) -> Mask:
+        height, width = self.previous.shape[:2]
+        mask = np.ascontiguousarray(resize_mask(read_mask(path), width, height))
+        mask.setflags(write=False)
+        return mask
+
+    @property
+    def data_range(self) -> int:
+        return 255 if self.grid is None else data_range(self.grid, self.case.bits)
+
+    def fit(self, picture: Picture) -> Picture:
+        """Another picture, brought to the size and depth of the previous image.
+
+        Without one, to those of the reference; without either it stays as it is.
+        """
+        return picture if self.grid is None else match(picture, self.grid, self.case.bits)
+
+
+def open_case(case: Case) -> OpenCase:
+    """Read the images of a case when they are first looked at.
+
+    Args:
+        case: of a set that `load_cases` gave.
+
+    Returns:
+        The case with `previous`, `reference`, `roi`, ... as arrays on one grid.
+
+    >>> case = next(iter(mb.load_cases("phantoms:count=2")))
+    >>> mb.open_case(case).previous.dtype
+    dtype('uint8')
+    """
+    return OpenCase(case)

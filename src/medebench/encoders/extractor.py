@@ -1,0 +1,129 @@
+"""An encoder with its memory: every picture and text goes through the network once."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medebench.encoders.encoder import Encoder, Features, TextFeatures
+from medebench.encoders.feature_store import FeatureStore, picture_key, text_key
+from medebench.encoders.image_framing import Framing
+from medebench.images.picture import Picture
+
+#: Vectors kept in memory for the metrics that share an encoder.
+_REMEMBERED = 4096
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An image on its way to an encoder: its vector if known, otherwise the prepared input."""
+
+    key: str
+    known: Features | None
+    prepared: NDArray[Any] | None
+
+
+class Extractor:
+    """`show` may be called from many threads, `features` and `read` from one."""
+
+    def __init__(
+        self, encoder: Encoder, folder: Path | None = None, framing: Framing = "own"
+    ) -> None:
+        self.encoder = encoder
+        self.framing: Framing = framing
+        self.store = FeatureStore(encoder.name, encoder.identified(framing), folder)
+        #: Pictures and texts that went through the network.
+        self.extracted = 0
+        self._remembered: OrderedDict[str, Features] = OrderedDict()
+
+    def show(self, picture: Picture, data_range: int) -> Shown:
+        key = picture_key(picture, data_range)
+        known = self._remembered.get(key)
+        if known is None:
+            known = self.store.get([key]).get(key)
+        prepared = None
+        if known is None:
+            prepared = self.encoder.framed(picture, data_range, self.framing)
+        return Shown(key, known, prepared)
+
+    def features(self, shown: Sequence[Shown]) -> Features:
+        """A row for each of them, in this order."""
+        found: dict[str, Features] = {}
+        todo: dict[str, NDArray[Any]] = {}
+        for one in shown:
+            known = self._remembered.get(one.key) if one.known is None else one.known
+            if known is not None:
+                found[one.key] = known
+            elif one.key not in todo:
+                assert one.prepared is not None
+                todo[one.key] = one.prepared
+        # Since it was shown, somebody else may have extracted it.
+        for key, vector in self.store.get(todo).items():
+            found[key] = vector
+            del todo[key]
+        for key, vector in self._encode(todo, self.encoder.encode):
+            found[key] = vector
+        return np.stack([found[one.key] for one in shown])
+
+    def read(self, texts: Sequence[str]) -> list[TextFeatures]:
+        """The texts as vectors, with how much of each was read."""
+        wanted = dict.fromkeys(texts)
+        keys = {text: text_key(text) for text in wanted}
+        kept = self.store.get(key for key in keys.values() if key not in self._remembered)
+        found: dict[str, TextFeatures] = {}
+        for text, key in keys.items():
+            vector = self._remembered.get(key, kept.get(key))
+            if vector is not None:
+                # The two counts lie behind the vector: they belong to it, and cost nothing.
+                found[text] = TextFeatures(vector[:-2], int(vector[-2]), int(vector[-1]))
+        new = [text for text in wanted if text not in found]
+        for start in range(0, len(new), self.encoder.batch):
+            part = new[start : start + self.encoder.batch]
+            reads = dict(zip(part, self.encoder.read(part), strict=True))
+            self._check([one.features for one in reads.values()])
+            found |= reads
+            self._keep(
+                {
+                    keys[text]: np.append(one.features, [one.tokens, one.read])
+                    for text, one in reads.items()
+                }
+            )
+            self.extracted += len(part)
+        return [found[text] for text in texts]
+
+    def close(self) -> None:
+        self.store.close()
+        self.encoder.close()
+
+    def _encode(
+        self,
+        todo: dict[str, NDArray[Any]],
+        encode: Callable[[Sequence[NDArray[Any]]], Features],
+    ) -> list[tuple[str, Features]]:
+        done: list[tuple[str, Features]] = []
+        keys = list(todo)
+        for start in range(0, len(keys), self.encoder.batch):
+            part = keys[start : start + self.encoder.batch]
+            vectors = np.asarray(encode([todo[key] for key in part]), np.float32)
+            self._check(vectors)
+            rows = dict(zip(part, vectors, strict=True))
+            self._keep(rows)
+            self.extracted += len(part)
+            done.extend(rows.items())
+        return done
+
+    def _check(self, vectors: Features | Sequence[Features]) -> None:
+        if not np.isfinite(vectors).all():
+            raise ValueError(f"{self.encoder.name} returned a vector that is not finite")
+
+    def _keep(self, vectors: dict[str, Features]) -> None:
+        self.store.put(vectors)
+        self._remembered |= {key: np.asarray(one, np.float32) for key, one in vectors.items()}
+        while len(self._remembered) > _REMEMBERED:
+            self._remembered.popitem(last=False)

@@ -1,0 +1,200 @@
+"""ImageReward with a cache: an image is encoded once for all texts, a pair scored once."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medebench.device import TRANSFORMERS, choose_device, exact, missing_releases, no_device
+from medebench.encoders.feature_store import FeatureStore, picture_key, text_key
+from medebench.encoders.wordpiece import vocabulary
+from medebench.errors import InputError, MedebenchError, NotReadyError
+from medebench.files import sha256
+from medebench.images.picture import Picture
+from medebench.metrics.reward.reward_inputs import (
+    LONGEST,
+    Words,
+    cut_words,
+    finish,
+    load_tokenizer,
+    prepare,
+)
+from medebench.metrics.reward.reward_network import RewardNetwork, load_network
+from medebench.weights import Found, need_weights
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+NAME, CHECKPOINT, TOKENIZER = "imagereward", "ImageReward.pt", "bert-base-uncased"
+BATCH = 8
+#: Pictures whose looks are kept for the next text: 0.8 MB each with the published weights.
+_REMEMBERED = 128
+
+
+@dataclass(frozen=True)
+class RewardQuery:
+    """An image and a text: the reward if known, otherwise the network's inputs."""
+
+    key: str
+    picture: str
+    pixels: NDArray[np.uint8] | None
+    words: Words
+    known: float | None
+
+
+class RewardReader:
+    """`ask` may be called from many threads, `rewards` from one."""
+
+    def __init__(
+        self, which: str | None = None, device: str = "auto", batch: int | None = None
+    ) -> None:
+        self.which = which or NAME
+        self.device = device
+        self.batch = batch or BATCH
+        #: Pictures that were looked at, and pairs that were scored.
+        self.looked = self.scored = 0
+        self._network: RewardNetwork | None = None
+        self._seen: OrderedDict[str, Tensor] = OrderedDict()
+
+    def problem(self) -> str | None:
+        if lacking := missing_releases(TRANSFORMERS, "metrics"):
+            return f"{NAME} {lacking}"
+        try:
+            _ = self.variant, self.tokenizer
+        except MedebenchError as error:
+            return str(error)
+        return no_device(self.device)
+
+    @cached_property
+    def weights(self) -> Found:
+        return need_weights(self.which)
+
+    @property
+    def checkpoint(self) -> Path:
+        path = self.weights.path
+        path = path / CHECKPOINT if path.is_dir() else path
+        if not path.is_file():
+            raise NotReadyError(f"{path}: no such file; download the ImageReward weights")
+        return path
+
+    @cached_property
+    def variant(self) -> str:
+        _ = self.checkpoint
+        return f"{NAME}-1 {self.weights.identity}"
+
+    @cached_property
+    def tokenizer(self) -> Any:
+        folder = self.checkpoint.parent
+        for place in (folder, folder / TOKENIZER):
+            if vocabulary(place) is not None:
+                return load_tokenizer(place)
+        return load_tokenizer(need_weights(TOKENIZER).path)
+
+    @cached_property
+    def store(self) -> FeatureStore:
+        return FeatureStore(NAME, self.variant)
+
+    def ask(
+        self, picture: Picture, data_range: int, text: str, memo: dict[Any, Any] | None = None
+    ) -> RewardQuery:
+        """`memo` belongs to the picture: what serves all its texts is kept there."""
+        memo = {} if memo is None else memo
+        if (NAME, "key") not in memo:
+            memo[NAME, "key"] = picture_key(picture, data_range)
+        shown = memo[NAME, "key"]
+        key = sha256(f"{shown} {text_key(text)}".encode())
+        words = self.read(text)
+        known = self.store.get([key]).get(key)
+        if known is not None and np.isfinite(known).all():
+            return RewardQuery(key, shown, None, words, float(known[0]))
+        if (NAME, "pixels") not in memo:
+            memo[NAME, "pixels"] = prepare(picture, data_range)
+        return RewardQuery(key, shown, memo[NAME, "pixels"], words, None)
+
+    def read(self, text: str) -> Words:
+        """The text in tokens, cut to what the network was trained to read."""
+        return cut_words(self.tokenizer.encode(text).ids)
+
+    def rewards(self, asked: Sequence[RewardQuery]) -> list[float]:
+        """One for each; NaN where the network gave no number."""
+        found = {one.key: one.known for one in asked if one.known is not None}
+        todo = list({one.key: one for one in asked if one.known is None}.values())
+        for start in range(0, len(todo), self.batch):
+            part = todo[start : start + self.batch]
+            new = dict(zip((one.key for one in part), self._score(part), strict=True))
+            sound = {key: np.array([one], np.float32) for key, one in new.items()}
+            self.store.put({key: one for key, one in sound.items() if np.isfinite(one).all()})
+            found |= new
+        return [found[one.key] for one in asked]
+
+    def close(self) -> None:
+        """Release the network; the next pair loads it again."""
+        self._network = None
+        self._seen.clear()
+        if "store" in self.__dict__:
+            self.store.close()
+
+    def _score(self, asked: Sequence[RewardQuery]) -> list[float]:
+        import torch
+
+        network = self._load()
+        ids = torch.zeros((len(asked), LONGEST), dtype=torch.long)
+        mask = torch.zeros_like(ids)
+        for row, one in enumerate(asked):
+            ids[row, : one.words.read] = torch.tensor(one.words.ids)
+            mask[row, : one.words.read] = 1
+        with torch.inference_mode(), exact(network.device):
+            seen = self._look(network, asked)
+            made = network.reward(seen, ids.to(network.device), mask.to(network.device))
+        self.scored += len(asked)
+        return [float(one) for one in made.float().cpu()]
+
+    def _look(self, network: RewardNetwork, asked: Sequence[RewardQuery]) -> Tensor:
+        import torch
+
+        new = {one.picture: one.pixels for one in asked if one.picture not in self._seen}
+        if new:
+            pixels = torch.from_numpy(np.stack([one for one in new.values() if one is not None]))
+            seen = network.see(finish(pixels.to(network.device)))
+            self._seen |= zip(new, seen, strict=True)
+            self.looked += len(new)
+        stacked = torch.stack([self._seen[one.picture] for one in asked])
+        while len(self._seen) > _REMEMBERED:
+            self._seen.popitem(last=False)
+        return stacked
+
+    def _load(self) -> RewardNetwork:
+        if self._network is None:
+            network = load_network(self.checkpoint, choose_device(self.device))
+            words = self.tokenizer.get_vocab_size(with_added_tokens=True)
+            if words != network.words:
+                raise InputError(
+                    f"{self.checkpoint}: was trained with {network.words} tokens, but the tokenizer"
+                    f" has {words}; use the tokenizer of {TOKENIZER}"
+                )
+            self._network = network
+        return self._network
+
+
+_READERS: WeakValueDictionary[tuple[str | None, str, int | None], RewardReader] = (
+    WeakValueDictionary()
+)
+
+
+def shared_reader(
+    which: str | None = None, device: str = "auto", batch: int | None = None
+) -> RewardReader:
+    """One for all metrics that ask for the same, as long as any of them lives."""
+    key = (which, device, batch)
+    reader = _READERS.get(key)
+    if reader is None:
+        reader = _READERS[key] = RewardReader(which, device, batch)
+    return reader

@@ -1,0 +1,1 @@
+"""Phantoms, the small models that ship with the package, and stress tests on them."""

@@ -1,0 +1,34 @@
+"""`phantoms` and `chest-phantoms`, the sets of cases that this package draws."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from medebench.cases.drawn_set import DrawnSet, DrawnSettings
+from medebench.phantoms import chest, drawings
+from medebench.phantoms.chest.chest_files import write_chest_phantoms
+from medebench.phantoms.chest.shifts import Edits
+
+
+class ChestSettings(DrawnSettings):
+    count: int = Field(64, ge=1, le=100_000)
+    shift: Edits = "all"
+    size: int = Field(chest.SIZE, ge=128, le=1024)
+
+    def kept_as(self) -> str:
+        return f"{self.shift}-size{self.size}-{super().kept_as()}"
+
+
+PHANTOMS = DrawnSet(
+    "phantoms",
+    drawings.VERSION,
+    drawings.write_phantoms,
+    summary="13 organs drawn by code, with exact references and regions of interest",
+)
+CHEST_PHANTOMS = DrawnSet(
+    "chest-phantoms",
+    chest.VERSION,
+    write_chest_phantoms,
+    ChestSettings,
+    summary="chest radiographs drawn by code, with findings and devices to add or remove",
+)

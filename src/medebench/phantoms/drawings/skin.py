@@ -1,0 +1,163 @@
+"""Skin: moles, a sutured scar and a tattoo on a close-up of skin."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from medebench.phantoms.drawings import shapes
+from medebench.phantoms.drawings.light import mix, photo, skin_tone
+from medebench.phantoms.drawings.light import skin as lit_skin
+from medebench.phantoms.drawings.marks import ragged_disc, scar_fields
+from medebench.phantoms.drawings.phantom_spec import Draw, Params, Task, Words, common, stage
+from medebench.phantoms.drawings.stage import Field, Image, Stage
+from medebench.phantoms.drawings.tattoo import DESIGNS, tattoo
+
+
+def _sample(d: Draw) -> Params:
+    p = common(d)
+    p["turn"] = d.real(-3.14, 3.14)
+    p["round"] = d.real(0.4, 1.0)
+    p["fuzz"] = d.whole(6, 40)
+    p["freckles"] = d.whole(0, 14)
+    return p
+
+
+def _sample_moles(d: Draw) -> Params:
+    p = _sample(d)
+    count = d.whole(1, 4)
+    moles: list[list[float]] = []
+    for _ in range(200):
+        spot = [d.real(58, 198), d.real(58, 198), d.real(9, 20) if count < 3 else d.real(7, 15)]
+        if all((spot[0] - m[0]) ** 2 + (spot[1] - m[1]) ** 2 > (26 + m[2] + spot[2]) ** 2
+               for m in moles):  # fmt: skip
+            moles.append(spot)
+        if len(moles) == count:
+            break
+    p["moles"] = moles
+    p["freckles"] = d.whole(0, 6)
+    return p
+
+
+def _sample_scar(d: Draw) -> Params:
+    p = _sample(d)
+    p["path"] = [[d.real(34, 62), d.real(104, 150)], [d.real(95, 115), d.real(100, 150)],
+                 [d.real(145, 165), d.real(108, 152)],
+                 [d.real(194, 222), d.real(104, 150)]]  # fmt: skip
+    p["width"] = d.real(6.0, 8.5)
+    p["stitches"] = d.whole(6, 10)
+    return p
+
+
+def _sample_tattoo(d: Draw) -> Params:
+    p = _sample(d)
+    p["tone"] = round(p["tone"] * 0.72, 4)
+    p["turn"] = d.real(-0.5, 0.5)
+    p["design"] = d.whole(0, len(DESIGNS) - 1)
+    p["size"] = d.real(46, 62)
+    p["ink"] = d.pick([[0.10, 0.13, 0.18], [0.12, 0.12, 0.13], [0.10, 0.18, 0.16]])
+    return p
+
+
+def _surface(
+    st: Stage, p: Params, blood: Field | float, melanin: Field | float, relief: Field | float
+) -> Image:
+    """A patch of skin with furrows and freckles."""
+    base = skin_tone(p)
+    light = (p["light"][0] * 0.8, p["light"][1], 0.75)
+
+    def ground() -> Field:
+        x, y = (st.u - 128) / 260, (st.v - 128) / 185
+        h = 90.0 * p["round"] * np.sqrt(np.clip(1.3 - 0.25 * x * x - y * y, 0.02, None))
+        # Two crossing families of fine furrows enclose the small plateaus of real skin.
+        a, b = st.u * 0.55 + st.v * 0.9, st.u * 0.7 - st.v * 0.75
+        warp = 3.6 * st.fractal("furrow", 14.0, 3)
+        lines = np.abs(np.sin((a + warp) * 0.42)) ** 0.5 + np.abs(np.sin((b - warp) * 0.38)) ** 0.5
+        h = h + 0.42 * lines * (1.0 + 0.4 * st.fractal("depth", 20.0, 2))
+        return np.asarray(h)
+
+    h = st.once("ground", ground)
+    rng = st.rng("freckles")
+    brown = np.zeros_like(h)
+    for _ in range(p["freckles"]):
+        x, y, r = rng.random() * 256, rng.random() * 256, 1.5 + 2.5 * rng.random()
+        brown = brown + 0.30 * st.gauss(x, y, r, r * 0.8, float(rng.random() * 3))
+    return lit_skin(st, base, h + relief, light, blood=blood, melanin=brown + melanin, pores=1.1,
+                    gloss=0.16, ambient=0.45)  # fmt: skip
+
+
+def _photo(st: Stage, image: Image, p: Params) -> Image:
+    """The photograph, with vellus hair on the skin."""
+    rng = st.rng("fuzz")
+    n = int(p["fuzz"])
+    x, y = rng.random((2, n)) * 256
+    a = 0.6 + 0.9 * (rng.random((n, 1)) - 0.5)
+    t = np.linspace(0, 1, 8)
+    bend = a + (rng.random((n, 1)) - 0.5) * 1.4 * t
+    step = (14 + 14 * rng.random((n, 1))) / 8
+    path = np.stack([x[:, None] + np.cumsum(np.cos(bend) * step, 1),
+                     y[:, None] + np.cumsum(np.sin(bend) * step, 1)], -1)  # fmt: skip
+    hairs = st.strokes(path, np.broadcast_to(0.85 * (1 - 0.8 * t), (n, 8)))
+    return photo(st, mix(image, (0.16, 0.11, 0.08), 0.42 * hairs))
+
+
+def _moles(p: Params) -> tuple[Image, Image]:
+    st = stage(p)
+    melanin = np.zeros_like(st.u)
+    blood = np.zeros_like(st.u)
+    relief = np.zeros_like(st.u)
+    deep = 1.10 + 0.55 * p["tone"]
+    for i, (x, y, r) in enumerate(p["moles"]):
+        disc = ragged_disc(st, x, y, r, f"mole{i}", 0.16)
+        core = st.gauss(x + 0.1 * r, y - 0.08 * r, 0.5 * r)
+        speck = 1.0 + 0.13 * st.fractal(f"speck{i}", 0.22 * r, 3)
+        melanin = melanin + disc * (deep * (0.62 + 0.55 * core) * speck)
+        blood = blood + 0.25 * disc + 0.14 * st.gauss(x, y, 1.25 * r)
+        bump = st.dome(x, y, r * 1.08, r * 1.02) ** 1.2
+        relief = relief + bump * r * 0.42 * (1 + 0.08 * st.fractal(f"wart{i}", 0.3 * r, 2))
+    before = _surface(st, p, blood, melanin, relief)
+    after = _surface(st, p, 0.0, 0.0, 0.0)
+    return _photo(st, before, p), _photo(st, after, p)
+
+
+def _scar(p: Params) -> tuple[Image, Image]:
+    st = stage(p)
+    blood, melanin, relief = scar_fields(st, p["path"], p["width"], p["stitches"])
+    before = _surface(st, p, blood, melanin * (1 + p["tone"]), relief)
+    after = _surface(st, p, 0.0, 0.0, 0.0)
+    return _photo(st, before, p), _photo(st, after, p)
+
+
+def _tattoo(p: Params) -> tuple[Image, Image]:
+    st = stage(p)
+    after = _surface(st, p, 0.0, 0.0, 0.0)
+    lines, fill, accent = tattoo(st, p["design"], p["size"])
+    ink = np.array(p["ink"])
+    # Ink lies below the surface: blurred a little, and skin shading still shows through.
+    worn = np.clip(0.90 + 0.06 * st.fractal("worn", 9.0, 4), 0, 1)
+    shading = (after / skin_tone(p)).mean(axis=-1, keepdims=True)
+    before = mix(
+        after, np.array([0.52, 0.13, 0.14]) * shading, 0.55 * shapes.blur(accent, 0.8) * worn
+    )
+    before = mix(before, ink * shading, 0.45 * shapes.blur(fill, 0.9) * worn)
+    before = mix(before, ink * shading, 0.86 * shapes.blur(lines, 0.6) * worn)
+    return _photo(st, before, p), _photo(st, after, p)
+
+
+def _mole_words(p: Params) -> Words:
+    n = len(p["moles"])
+    many = n > 1
+    count = ("", "", "two ", "three ", "four ")[n]
+    return {"key": "moles" if many else "mole", "count": count, "them": "them" if many else "it",
+            "spot": "spots" if many else "spot", "is": "are" if many else "is",
+            "lesion": "lesions" if many else "lesion"}  # fmt: skip
+
+
+def _tattoo_words(p: Params) -> Words:
+    return {"what": DESIGNS[p["design"]]}
+
+
+TASKS = (
+    Task("Skin", "Remove moles", _sample_moles, _moles, _mole_words),
+    Task("Skin", "Remove scar", _sample_scar, _scar),
+    Task("Skin", "Remove tattoo", _sample_tattoo, _tattoo, _tattoo_words),
+)

@@ -1,0 +1,1 @@
+"""The three shifts of RadEdit as stress tests on phantoms, written as a user would write theirs."""

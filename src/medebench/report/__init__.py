@@ -1,8 +1,0 @@
-"""The report: a page to look at, and the tables and figures that go into a paper."""
-
-from __future__ import annotations
-
-from medebench.report.build import Report, build_report
-from medebench.report.tables import HeadlineTable, headline_table
-
-__all__ = ["HeadlineTable", "Report", "build_report", "headline_table"]

@@ -1,0 +1,183 @@
+"""`build_report`: everything into one folder that opens from the disk and needs nothing else."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from markupsafe import Markup
+
+from medebench.cases import Case
+from medebench.page.document import write_document
+from medebench.page.image_packs import unpack
+from medebench.page.page_folder import Folder, script
+from medebench.page.section import Section
+from medebench.progress import Progress, silent
+from medebench.reporting.case_views import Views, pack_views
+from medebench.reporting.collect import Material, collect
+from medebench.reporting.contents import PACKAGE, Contents
+from medebench.reporting.diagnosis import Diagnosis, make_diagnosis
+from medebench.reporting.figures.draw_report import draw_figures
+from medebench.reporting.gallery import gallery_data
+from medebench.reporting.headline_table import HeadlineTable, make_table
+from medebench.reporting.judge_details import detail_scripts
+from medebench.reporting.learned import make_learned
+from medebench.reporting.methods import judges, run_facts, warnings_of
+from medebench.reporting.sections import MATERIAL, RESULTS
+from medebench.reporting.statistics import compute
+from medebench.reporting.summary_text import finding
+from medebench.reporting.table_data import comparisons_csv, group_csv, page_data
+from medebench.runs.run_folder import Run
+
+_TITLE = "Text-guided medical image editing"
+SCRIPTS = ["dom.js", "packs.js", "store.js", "theme.js", "tables.js", "filters.js"]
+SCRIPTS += ["gallery.js", "large.js", "case.js"]
+STYLES = ("page.css", "gallery.css")
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report that was written: its first page and its headline table."""
+
+    index: Path
+    table: HeadlineTable
+    #: Whether there is a section of learned metrics.
+    learned: bool = False
+    #: How many scores are left out because their cases changed, and of how many cases.
+    outdated: tuple[int, int] | None = None
+
+    def __repr__(self) -> str:
+        return f"Report({self.index})"
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Rows by the hundred thousand all stay, and would be searched for rubbish again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@_collector_paused()
+def build_report(
+    runs: Sequence[Run],
+    out: str | Path,
+    *,
+    headline: str | None = None,
+    title: str | None = None,
+    published: bool = True,
+    sections: Sequence[Section] = (),
+    workers: int | None = None,
+    progress: Progress = silent,
+) -> Report:
+    """Write the report of `runs` into `out` and say where its first page is.
+
+    `headline` names the score that leads: for editing `cp` (as a rule) or `cp_published`, else one
+    of the task's. `sections` are added to the page by those who come after the report,
+    such as a study.
+
+    A second report into the same folder replaces the first: pictures that are still right stay,
+    what is no longer part of it goes. The same input gives the same bytes.
+    """
+    material = collect(runs, headline)
+    material = replace(material, cases=_cases(material))
+    published = published and material.editing
+    folder = Folder(Path(out).expanduser().absolute())
+    statistics = compute(material, workers)
+    lead = material.headline(headline)
+    table = make_table(material, statistics, headline=lead, published=published)
+    diagnosis = make_diagnosis(material)
+    views = pack_views(material, diagnosis.found if diagnosis else (), folder, workers, progress)
+    shares = {key: view.share for key, view in views.cases.items() if view.share is not None}
+    contents = Contents(
+        material,
+        statistics,
+        table,
+        diagnosis,
+        make_learned(material, statistics),
+        views,
+        draw_figures(material, statistics, shares, published),
+        unpack(folder, _examples(diagnosis, views)) if diagnosis else {},
+        published,
+    )
+    folder.write("table.csv", table.csv())
+    folder.write("table.md", table.markdown())
+    folder.write("table.tex", table.latex())
+    for group in material.groups:
+        folder.write(group.file, group_csv(material, statistics, group))
+    folder.write("comparisons.csv", comparisons_csv(statistics))
+    chunks = detail_scripts(material, views.order)
+    for number, text in chunks.items():
+        folder.write(f"assets/details/{number}.js", text)
+    data = page_data(material, statistics, table, sorted(chunks), diagnosis)
+    gallery = gallery_data(material, views, diagnosis)
+    made = [
+        *(make(contents) for make in RESULTS),
+        *sections,
+        *(make(contents) for make in MATERIAL),
+    ]
+    shown = [section for section in made if section is not None]
+    summary = material.task.summary
+    name = title or (_TITLE if material.editing else summary[:1].upper() + summary[1:])
+    write_document(
+        folder,
+        PACKAGE,
+        shown,
+        title=name,
+        head=_head(contents, name),
+        styles=STYLES,
+        scripts=SCRIPTS,
+        data={
+            "data.js": script("MEDEBENCH_DATA", data),
+            "cases.js": script("MEDEBENCH_CASES", gallery),
+        },
+        skip=(shown[0].id, "scores"),
+        headline=table.headline,
+    )
+    folder.close(views.facts)
+    learned = contents.learned is not None
+    return Report(folder.path / "index.html", table, learned, material.outdated)
+
+
+def _head(contents: Contents, title: str) -> Markup:
+    material, table = contents.material, contents.table
+    return contents.render(
+        "head.html",
+        title=title,
+        findings={
+            headline: finding(material, contents.statistics, headline)
+            for headline in contents.headlines or [table.headline]
+        },
+        warnings=warnings_of(material),
+        runs=run_facts(material),
+        judges=judges(material),
+        outputs=sum(len(entry.outputs) for entry in material.entries),
+    )
+
+
+def _examples(diagnosis: Diagnosis, views: Views) -> Iterator[tuple[str, str, str]]:
+    """The pictures that are shown among the text, where no script is needed to see them."""
+    for one in (one for some in diagnosis.examples.values() for one in some):
+        place = one.entry.index, one.case, one.k
+        pack, case = views.pack_of(one.case), views.cases[one.case]
+        for key in (case.key("previous"), case.key("reference"), views.outputs[place].key):
+            yield "small", pack, key
+        for over in views.overlays.get(place, ()):
+            yield "lines", pack, over.key
+
+
+def _cases(material: Material) -> dict[str, Case]:
+    """The cases by key; one that is gone from its set is missing here, and the page says so."""
+    found = {}
+    for key, (entry, case_id, _) in material.places.items():
+        cases = material.entries[entry].run.cases
+        if case_id in cases:
+            found[key] = cases[case_id]
+    return found

@@ -1,0 +1,353 @@
+"""Everything the report is about, read once from the runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TypeVar
+
+import polars as pl
+
+from medebench.cases import Case
+from medebench.errors import InputError
+from medebench.page.private_paths import without_folders
+from medebench.page.score_columns import (
+    DIAGNOSTIC,
+    HEADLINES,
+    Score,
+    describe,
+    dimensions,
+    leading,
+)
+from medebench.reason import Reason
+from medebench.reporting.case_groups import Group, groups_of
+from medebench.reporting.score_provenance import Judges, Reading, Weights
+from medebench.runs.case_state import CasesNow, CaseState
+from medebench.runs.ledger import STALE, STALE_CASE, CaseRow, OutputRow, ScoreRow, SetRow
+from medebench.runs.run_folder import Contents, Run
+from medebench.settings import in_words
+from medebench.tasks import Task, find_task
+
+UNSCORED = "not scored yet"
+Row = TypeVar("Row", OutputRow, SetRow)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One run in the report; models come before controls, and `index` gives it its colour."""
+
+    run: Run
+    index: int
+    #: Case keys (see `Material`) it has outputs or failures for.
+    cases: frozenset[str]
+    outputs: dict[tuple[str, int], OutputRow]
+    #: What judging and what making it has cost, in US dollars.
+    cost: float = 0.0
+    editing_cost: float = 0.0
+    #: Scores of the outputs as a set; one of other outputs than those of now is a reason.
+    sets: tuple[SetRow, ...] = ()
+    #: Scores that are left out because the case changed after them, and the cases' ids.
+    outdated: int = 0
+    outdated_cases: frozenset[str] = frozenset()
+    #: Rows of the ledger from before rows had checksums.
+    unchecked: int = 0
+    #: What the ledger knows of the cases, by id; and scores with more to tell than their value.
+    rows: dict[str, CaseRow] = field(default_factory=dict)
+    told: list[ScoreRow] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return self.run.name
+
+    @property
+    def control(self) -> bool:
+        return self.run.info.control
+
+    @property
+    def sees(self) -> str:
+        """ "sees the ROI", or nothing."""
+        what = ["the ROI" if s == "roi" else f"the {s}" for s in self.run.info.sees]
+        return f"sees {' and '.join(what)}" if what else ""
+
+    @property
+    def steered(self) -> str:
+        """ "steps=8, tuned on 65 other cases", "refined by offline-2", or nothing."""
+        info, tuned = self.run.info, ""
+        if info.tuned is not None:
+            chosen = in_words(info.tuned.tried[info.tuned.best].settings)
+            tuned = f"{chosen}, tuned on {info.tuned.cases} other cases"
+        return ", ".join(
+            filter(None, [tuned, f"refined by {info.judged_by}" if info.judged_by else ""])
+        )
+
+    @property
+    def extent(self) -> str:
+        """ "69 cases", or "9 of 69 cases" where the run covers only part of the set."""
+        cases = self.run.info.cases
+        few, noun = len(self.cases), "case" if cases.of == 1 else "cases"
+        return f"{few:,} {noun}" if few == cases.of else f"{few:,} of {cases.of:,} {noun}"
+
+
+@dataclass(frozen=True)
+class Material:
+    """Runs and their scores; a case is known by its key.
+
+    The key is the case's id, unless two runs hold different cases under one id: then the later one
+    gets a key of its own, so that nothing is compared that is not the same.
+    """
+
+    #: What all runs were to do.
+    task: Task
+    entries: tuple[Entry, ...]
+    frame: pl.DataFrame
+    scores: tuple[Score, ...]
+    #: key -> (entry that has it, id there, digest)
+    places: dict[str, tuple[int, str, str]]
+    clashes: tuple[str, ...] = ()
+    #: metric -> judge and version -> runs it scored
+    judges: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    cases: dict[str, Case] = field(default_factory=dict)
+    #: metric -> the values of each output that was judged several times, of models if there are any
+    repeats: dict[str, list[list[float]]] = field(default_factory=dict)
+    #: The scores of the diagnosis, which are not in `frame`.
+    grounded: pl.DataFrame = field(default_factory=pl.DataFrame)
+    #: metric -> which weights -> runs they scored
+    variants: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    #: metric -> what of the texts it could read
+    readings: dict[str, Reading] = field(default_factory=dict)
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """By which tables break results down, the leading one first."""
+        return groups_of(self.task)
+
+    @property
+    def editing(self) -> bool:
+        """Whether this is about MedEBench's own task, with all that is published about it."""
+        return self.task.name == "editing"
+
+    @property
+    def maker(self) -> str:
+        """What a reader calls a system of this task."""
+        return "editor" if self.editing else "system"
+
+    def group_values(self, key: str) -> list[str]:
+        """The groups that a case is in, in the order of `groups`."""
+        entry, case_id, _ = self.places[key]
+        row = self.entries[entry].rows[case_id]
+        return [group.of(row, self.cases.get(key)) for group in self.groups]
+
+    @property
+    def models(self) -> list[Entry]:
+        return [entry for entry in self.entries if not entry.control]
+
+    @property
+    def controls(self) -> list[Entry]:
+        return [entry for entry in self.entries if entry.control]
+
+    @property
+    def outdated(self) -> tuple[int, int] | None:
+        """How many scores are left out because cases or outputs changed, and of how many cases."""
+        cases = {case for entry in self.entries for case in entry.outdated_cases}
+        scores = sum(entry.outdated for entry in self.entries)
+        return (scores, len(cases)) if scores else None
+
+    @cached_property
+    def shared(self) -> frozenset[str]:
+        """The cases that every run has."""
+        return frozenset.intersection(*(entry.cases for entry in self.entries))
+
+    @cached_property
+    def same_cases(self) -> bool:
+        return all(entry.cases == self.shared for entry in self.entries)
+
+    @property
+    def basis(self) -> str:
+        """Which cases the tables are about unless asked otherwise: comparable ones if any."""
+        return "own" if self.same_cases or not self.shared else "shared"
+
+    @property
+    def leading(self) -> list[Score]:
+        """What the headline table shows."""
+        return leading(self.scores)
+
+    @property
+    def learned(self) -> list[Score]:
+        return [score for score in self.scores if score.family]
+
+    def headline(self, asked: str | None) -> str:
+        """The score that leads: the one that was asked for if it is there, else the task's."""
+        if self.editing:
+            names = [s.name for s in self.scores if s.dimension == "cp"]
+            asked = asked or "cp"
+            return asked if asked in names or not names else names[0]
+        leads = dimensions(self.scores, asked or "", self.task)
+        chosen = [score.name for score in leads if asked and score.stands_for(asked)]
+        return next(iter([*chosen, *(score.name for score in leads)]), "")
+
+    def score(self, name: str) -> Score | None:
+        return next((score for score in self.scores if score.name == name), None)
+
+
+def check_runs(runs: Sequence[Run], headline: str | None = None) -> Task:
+    """The task of the runs; refuses what cannot be reported together."""
+    if not runs:
+        raise InputError("no run given; a report needs at least one")
+    first = runs[0]
+    for run in runs:
+        if run.info.task != first.info.task:
+            raise InputError(
+                f"{run.path}: its task is '{run.info.task}', that of {first.path} is "
+                f"'{first.info.task}'; report the runs of each task separately"
+            )
+    task = find_task(first.info.task)
+    choices = HEADLINES if task.name == "editing" else (*HEADLINES, *task.headline)
+    if headline is not None and headline not in choices:
+        there = HEADLINES if task.name == "editing" else task.headline
+        raise InputError(f"headline '{headline}': choose {' or '.join(there)}")
+    seen: dict[str, Run] = {}
+    for run in runs:
+        if (other := seen.setdefault(run.name, run)) is not run:
+            raise InputError(
+                f"two runs are called '{run.name}' ({other.path} and {run.path}); rename one folder"
+            )
+    return task
+
+
+def collect(runs: Sequence[Run], headline: str | None = None) -> Material:
+    task = check_runs(runs, headline)
+    keys, judges, weights = _Keys(), Judges(), Weights()
+    entries, frames = [], []
+    cases_now = CasesNow()
+    for index, run in enumerate(sorted(runs, key=lambda run: run.info.control)):
+        run.look_again(cases_now)
+        run.look_at_outputs()
+        read = run.contents()
+        rows, outputs = read.cases, read.outputs
+        own = {row.case_id: keys.key(index, row, run.states) for row in rows.values()}
+        _listen(run, read, own, judges, weights)
+        costs = read.cost, read.editing_cost
+        with run.ledger() as ledger:
+            unchecked = ledger.unchecked()
+        sets = tuple(_clean(run, row) for row in run.set_scores())
+        for one in sets:
+            weights.hear_set(run.name, one)
+        frame = run.table(read)
+        outdated, outdated_cases = run.outdated(frame)
+        if frame.is_empty() and not sets:
+            raise InputError(f"{run.path}: has no scores yet; run `medebench score {run.path}`")
+        frame = pl.concat([frame, _unscored(frame, rows, outputs)])
+        reasons = frame["reason"].drop_nulls().unique().to_list()
+        hidden = {reason: without_folders(run, reason) for reason in reasons}
+        frames.append(
+            frame.drop("organ", "task").with_columns(
+                *(_grouped(group, rows, run) for group in groups_of(task)),
+                pl.col("case").replace(own),
+                pl.col("reason").replace(hidden),
+            )
+        )
+        held = {
+            (own[case_id], k): _clean(run, row)
+            for (case_id, k), row in outputs.items()
+            if case_id in own
+        }
+        places = frozenset(key for key, _ in held)
+        gone = frozenset(outdated_cases)
+        told = [one for one in run.scores(read) if one.detail or one.metric in DIAGNOSTIC]
+        entries.append(
+            Entry(run, index, places, held, *costs, sets, outdated, gone, unchecked, rows, told)
+        )
+    frame, grounded = _split(pl.concat(frames))
+    scores = describe(frame["metric"].unique().sort().to_list(), judges.details)
+    return Material(
+        task,
+        tuple(entries),
+        frame,
+        tuple(scores),
+        keys.places,
+        tuple(keys.clashes),
+        judges.names,
+        repeats=judges.repeats,
+        grounded=grounded,
+        variants=weights.variants,
+        readings=weights.readings,
+    )
+
+
+def _listen(
+    run: Run,
+    read: Contents,
+    keys: dict[str, str],
+    judges: Judges,
+    weights: Weights,
+) -> None:
+    for row, valid in run.scores_now(read):
+        if valid.reason in (STALE, STALE_CASE):
+            # It still tells who judged, but nothing of what was said counts.
+            detail = {name: one for name, one in row.detail.items() if name != "values"}
+            row = replace(row, value=None, reason=valid.reason, detail=detail)
+        judges.hear(run.name, run.info.control, row)
+        if row.case_id in keys and valid.value is not None:
+            weights.hear(run.name, keys[row.case_id], row)
+
+
+def _grouped(group: Group, rows: Mapping[str, CaseRow], run: Run) -> pl.Expr:
+    cases = {case.id: case for case in run.cases}
+    found = {case_id: group.of(row, cases.get(case_id)) for case_id, row in rows.items()}
+    return pl.col("case").replace_strict(found, return_dtype=pl.String).alias(group.column)
+
+
+def _split(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """What the tables show, and what only the diagnosis does; where there is no other, both."""
+    own = pl.col("metric").is_in(sorted(DIAGNOSTIC))
+    shown, grounded = frame.filter(~own), frame.filter(own)
+    return (frame if shown.is_empty() else shown), grounded
+
+
+def _clean(run: Run, row: Row) -> Row:
+    if row.reason is None:
+        return row
+    return replace(row, reason=Reason(row.reason.kind, without_folders(run, row.reason)))
+
+
+def _unscored(
+    frame: pl.DataFrame, cases: dict[str, CaseRow], outputs: dict[tuple[str, int], OutputRow]
+) -> pl.DataFrame:
+    """Rows for outputs that were made after the run was scored: they are missing, not absent."""
+    # A row that says "not made yet" or "score again" is known, and counts once.
+    known = set(frame.select("case", "k", "metric").rows())
+    if not known:
+        return frame
+    first = frame.row(0, named=True)
+    rows = [
+        first
+        | {"case": case_id, "k": k}
+        | {"metric": metric, "value": None, "reason": UNSCORED, "source": cases[case_id].source}
+        for metric in frame["metric"].unique().sort().to_list()
+        for case_id, k in outputs
+        if case_id in cases and (case_id, k, metric) not in known
+    ]
+    return pl.DataFrame(rows, schema=frame.schema)
+
+
+class _Keys:
+    def __init__(self) -> None:
+        self.places: dict[str, tuple[int, str, str]] = {}
+        self.clashes: list[str] = []
+        self._known: dict[tuple[str, str], str] = {}
+
+    def key(self, entry: int, row: CaseRow, states: Mapping[str, CaseState]) -> str:
+        """That of the case as it is now, unless its outputs were made from an earlier one."""
+        case_id, state = row.case_id, states.get(row.case_id)
+        digest = row.digest if state is None or state.reason else state.digest
+        if found := self._known.get((case_id, digest)):
+            return found
+        key = case_id
+        if key in self.places:
+            key = f"{case_id} (other content, {digest[:6]})"
+            self.clashes.append(case_id)
+        # Pictures are drawn as they are now.
+        self.places[key] = (entry, case_id, state.digest if state else digest)
+        self._known[case_id, digest] = key
+        return key

@@ -1,0 +1,1 @@
+"""The figures, one file each; `draw_report` draws them all."""

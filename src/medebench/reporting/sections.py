@@ -1,0 +1,130 @@
+"""The parts of the report: each is a `Section` that one function makes from the `Contents`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from medebench.analysis.published_tables import DIMENSIONS, published_attention
+from medebench.page.section import Section
+from medebench.reporting import set_tables
+from medebench.reporting.ceiling import score_ceiling, type_ceiling
+from medebench.reporting.contents import Contents
+from medebench.reporting.failure_text import attention_csv, findings_csv
+from medebench.reporting.figures.draw_report import draw_diagnosis, draw_learned
+from medebench.reporting.learned import learned_csv
+from medebench.reporting.methods import judges, repeats, reproduce, run_facts
+from medebench.reporting.steering import attempts, tuned_runs
+
+
+def scores_section(contents: Contents) -> Section | None:
+    if not contents.table.columns:
+        return None
+    return contents.section("scores", "Scores", "scores.html", score_ceiling=score_ceiling)
+
+
+def comparisons_section(contents: Contents) -> Section | None:
+    if not contents.table.columns or len(contents.material.entries) < 2:
+        return None
+    return contents.section("comparisons", "Comparisons", "comparisons.html")
+
+
+def groups_section(contents: Contents) -> Section | None:
+    if not contents.table.columns:
+        return None
+    title = contents.material.groups[0].plural
+    return contents.section("groups", title[:1].upper() + title[1:], "breakdown.html")
+
+
+def figures_section(contents: Contents) -> Section | None:
+    if not contents.drawings:
+        return None
+    return contents.section("figures", "Figures", "figures.html", drawings=contents.drawings)
+
+
+def learned_section(contents: Contents) -> Section | None:
+    """None where no learned metric was computed."""
+    learned = contents.learned
+    if learned is None:
+        return None
+    tables = {}
+    if learned.table:
+        tables["learned.csv"] = learned_csv(learned, contents.material)
+    if learned.sets:
+        tables["sets.csv"] = set_tables.sets_csv(contents.material)
+    return contents.section(
+        "learned",
+        "Learned",
+        "learned.html",
+        styles=["learned.css"],
+        drawings=draw_learned(learned),
+        tables=tables,
+        dimensions=DIMENSIONS,
+        sets=set_tables,
+    )
+
+
+def failures_section(contents: Contents) -> Section | None:
+    """None where no run was grounded."""
+    diagnosis = contents.diagnosis
+    if diagnosis is None:
+        return None
+    published = published_attention() if contents.published else None
+    tables = {"findings.csv": findings_csv(diagnosis)}
+    if diagnosis.attention is not None:
+        beside = published.iou if published else {}
+        tables["attention.csv"] = attention_csv(diagnosis.attention, beside)
+    return contents.section(
+        "diagnosis",
+        "Failures",
+        "diagnosis.html",
+        styles=["diagnosis.css"],
+        scripts=["diagnosis.js"],
+        drawings=draw_diagnosis(diagnosis, contents.material),
+        tables=tables,
+        views=contents.views,
+        example_files=contents.example_files,
+        attention_published=published,
+        type_ceiling=type_ceiling,
+    )
+
+
+def gallery_section(contents: Contents) -> Section:
+    cases = contents.views.cases.values()
+    images = "image" in contents.material.task.gives
+    inputs = any(case.previous for case in contents.material.cases.values())
+    return contents.section(
+        "gallery",
+        "Gallery",
+        "gallery.html",
+        outlined=contents.material.editing
+        or any(view.outline or any(shot.mark for shot in view.shots) for view in cases),
+        changes=contents.material.editing or (images and inputs),
+    )
+
+
+def methods_section(contents: Contents) -> Section:
+    material = contents.material
+    return contents.section(
+        "methods",
+        "Methods",
+        "methods.html",
+        runs=run_facts(material),
+        judges=judges(material),
+        repeats=repeats(material),
+        tuned=tuned_runs(material),
+        attempts=attempts(material),
+        reproduce=reproduce(material, contents.table, contents.diagnosis),
+    )
+
+
+Maker = Callable[[Contents], Section | None]
+#: In the order of the page; what others add to it stands before the last two.
+RESULTS: tuple[Maker, ...] = (
+    scores_section,
+    comparisons_section,
+    groups_section,
+    learned_section,
+    failures_section,
+    figures_section,
+)
+MATERIAL: tuple[Maker, ...] = (gallery_section, methods_section)

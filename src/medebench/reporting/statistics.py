@@ -1,0 +1,196 @@
+"""Every number of the report, computed once by `medebench.analysis`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import polars as pl
+
+from medebench.analysis import Comparison, Interval, compare_runs, coverage_text, summarise
+from medebench.analysis.estimate import Estimate
+from medebench.analysis.score_frame import case_means, clean_scores
+from medebench.page.score_columns import Score
+from medebench.parallel import in_parallel
+from medebench.reporting.case_groups import Group
+from medebench.reporting.collect import Material
+from medebench.reporting.steering import is_blind
+
+MODELS = "models"
+CONTROLS = "against controls"
+#: Between two groups in a key, where no name can hold it; the page shows a dot.
+UNIT = "\x1f"
+
+
+Key = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One run on one score, over all of its cases, the shared ones, or one group."""
+
+    micro: Estimate
+    macro: Estimate
+    n_cases: int
+    scored: int
+    total: int
+    reasons: tuple[tuple[str, int], ...]
+
+    @property
+    def coverage(self) -> str:
+        return coverage_text(self.scored, self.total, self.reasons)
+
+
+@dataclass(frozen=True)
+class Level:
+    """Runs on one score over the cases that all of them have scored: what a ranking is made of."""
+
+    cases: frozenset[str]
+    #: Whether these are simply all cases that each of them has scored.
+    whole: bool
+    micro: dict[str, Estimate]
+    macro: dict[str, Estimate]
+
+
+@dataclass(frozen=True)
+class Statistics:
+    #: (basis, run, metric); basis is "own" or "shared"
+    overall: dict[tuple[str, str, str], Summary]
+    #: by group: (basis, run, metric, the leading group and, of another one, that one too)
+    finer: dict[str, dict[Key, Summary]]
+    #: (family, metric) -> pairs, corrected for the size of the family
+    pairs: dict[tuple[str, str], list[Comparison]]
+    #: (basis, metric) -> the models that have a value
+    levels: dict[tuple[str, str], Level]
+    #: by basis: one row for each run, metric and case with a value
+    values: dict[str, pl.DataFrame]
+
+    def values_of(self, basis: str, run: str, metric: str) -> dict[str, float]:
+        """The value of every case that the run has scored."""
+        frame = self.values[basis].filter(pl.col("run") == run, pl.col("metric") == metric)
+        return dict(frame.select("case", "value").iter_rows())
+
+    def against(self, metric: str, first: str, second: str) -> Comparison | None:
+        """The comparison of two models, whichever way round it was made."""
+        for pair in self.pairs.get((MODELS, metric), []):
+            if {pair.run_a, pair.run_b} == {first, second}:
+                return pair
+        return None
+
+
+def compute(material: Material, workers: int | None = None, *, detailed: bool = True) -> Statistics:
+    """All of it; without `detailed` only what the headline table needs, in half the time."""
+    frame = material.frame
+    shared = frame.filter(pl.col("case").is_in(list(material.shared)))
+    bases = {"own": frame} | ({"shared": shared} if material.basis == "shared" else {})
+    overall, levels, values = {}, {}, {}
+    finer: dict[str, dict[Key, Summary]] = {group.name: {} for group in material.groups}
+    leading = material.groups[0]
+    bounds = {score.name: score.bounds for score in material.scores}
+    for basis, part in bases.items():
+        for row in summarise(part, bounds=bounds).iter_rows(named=True):
+            overall[basis, row["run"], row["metric"]] = _summary(row, leading)
+        for group in material.groups if detailed else ():
+            columns = list(dict.fromkeys([leading.column, group.column]))
+            means = summarise(part, ("run", "metric", *columns), bounds=bounds)
+            for row in means.iter_rows(named=True):
+                place = UNIT.join(row[name] for name in columns)
+                finer[group.name][basis, row["run"], row["metric"], place] = _summary(row, leading)
+        values[basis] = case_means(clean_scores(part), ("run", "metric"))
+        for score in material.scores:
+            models = [entry.name for entry in material.models if is_blind(entry, score)]
+            level = _level(material, part, values[basis], score, models, overall, basis)
+            levels[basis, score.name] = level
+    compared = in_parallel(
+        lambda score: (score.name, _compare(material, score, detailed)), material.scores, workers
+    )
+    found = dict(compared)  # as they come; the order is that of the scores
+    pairs = {(f, s.name): p for s in material.scores for f, p in found[s.name].items() if p}
+    return Statistics(overall, finer, pairs, levels, values)
+
+
+def over_cases(row: Mapping[str, Any]) -> Estimate:
+    """The mean over cases in a row of `summarise`."""
+    return _estimate(row, "mean", "")
+
+
+def over_groups(row: Mapping[str, Any]) -> Estimate:
+    return _estimate(row, "macro", "macro_")
+
+
+def _estimate(row: Mapping[str, Any], name: str, prefix: str) -> Estimate:
+    low, high = row[f"{prefix}low"], row[f"{prefix}high"]
+    interval = None if low is None or high is None else Interval(low, high)
+    return Estimate(row[name], interval, row["scored"], row["total"], row[f"{prefix}why"] or "")
+
+
+def _summary(row: Mapping[str, Any], group: Group) -> Summary:
+    macro = over_groups(row)
+    return Summary(
+        over_cases(row),
+        replace(macro, reason=group.reason(macro.reason)),
+        row["n_cases"],
+        row["scored"],
+        row["total"],
+        tuple((str(one["reason"]), int(one["count"])) for one in row["reasons"]),
+    )
+
+
+def _compare(material: Material, score: Score, detailed: bool) -> dict[str, list[Comparison]]:
+    """Two questions, two families: which model is better, and does it beat a control?"""
+    metric = score.name
+    frame = material.frame.filter(pl.col("metric") == metric)
+    present = set(frame["run"].unique().to_list())
+    ranked = [entry for entry in material.entries if is_blind(entry, score)]
+    names = [entry.name for entry in ranked if entry.name in present]
+    control = {entry.name for entry in material.entries if entry.control}
+    if not detailed:
+        names = [name for name in names if name not in control]
+    if len(names) < 2:
+        return {}
+    every = list(combinations(names, 2))
+    among = [pair for pair in every if not control & {*pair}]
+    across = [(a, b) for a, b in every if (a in control) != (b in control)]
+    if not among and not across:
+        across = every  # nothing but controls: they are what there is to compare
+    return {
+        family: compare_runs(frame, metric, pairs=pairs, bounds=score.bounds)
+        for family, pairs in ((MODELS, among), (CONTROLS, across))
+    }
+
+
+def _level(
+    material: Material,
+    frame: pl.DataFrame,
+    values: pl.DataFrame,
+    score: Score,
+    models: Sequence[str],
+    overall: Mapping[tuple[str, str, str], Summary],
+    basis: str,
+) -> Level:
+    """Models that have scored different cases are ranked over those that all have scored."""
+    metric = score.name
+    rows = values.filter(pl.col("metric") == metric, pl.col("run").is_in(list(models)))
+    scored = {str(run): set(part["case"]) for (run,), part in rows.group_by("run")}
+    cases = frozenset(set.intersection(*scored.values())) if scored else frozenset()
+    if all(own == cases for own in scored.values()):
+        found = {name: overall[basis, name, metric] for name in models if name in scored}
+        whole = True
+    else:
+        whole = False
+        same = frame.filter(
+            pl.col("metric") == metric,
+            pl.col("run").is_in(list(scored)),
+            pl.col("case").is_in(list(cases)),
+        )
+        means = summarise(same, bounds={metric: score.bounds})
+        leading = material.groups[0]
+        found = {row["run"]: _summary(row, leading) for row in means.iter_rows(named=True)}
+    return Level(
+        cases,
+        whole,
+        {name: one.micro for name, one in found.items()},
+        {name: one.macro for name, one in found.items()},
+    )

@@ -1,0 +1,1 @@
+"""What there is to do with a case and its outputs: one file a stage."""

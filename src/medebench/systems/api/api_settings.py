@@ -1,0 +1,82 @@
+"""What can be set for an editor behind an API."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from medebench.settings import Settings
+from medebench.systems.setting_types import PLACE, Address, Wording
+
+WORDING = (
+    "You edit pictures. Carry out the order below on the picture you are given and answer with "
+    "one picture: the same one after the edit, in the same size, with the same framing and "
+    "orientation. Whatever the order does not speak of stays exactly as it is. Write nothing into "
+    "the picture and put no border around it.\n\n"
+    f"{PLACE}"
+)
+
+
+class ApiSettings(Settings):
+    runtime_only = frozenset({"max_cost", "timeout", "at_once", "deadline", "fresh"})
+
+    model: str = Field(min_length=1, description="the vendor's name of the model")
+    base_url: Address = Field(
+        None, repr=False, description="another server that speaks the protocol; none: the vendor's"
+    )
+    wording: Wording = Field(
+        WORDING, description=f"what the model is told; {PLACE} stands for the case's"
+    )
+    image_size: int = Field(
+        1024, ge=64, le=4096, description="longest side of a picture that is sent, in pixels"
+    )
+    tries: int = Field(
+        2, ge=1, le=10, description="how often to ask before an answer without a picture counts"
+    )
+    max_cost: float | None = Field(
+        None, ge=0, description="US dollars for the run; no call is sent that could exceed it"
+    )
+    timeout: float = Field(300.0, gt=0, description="seconds for one call")
+    deadline: float | None = Field(None, gt=0, description="seconds for all calls together")
+    at_once: int = Field(8, ge=1, le=64, description="calls under way at the same time, at most")
+    fresh: bool = Field(False, description="ask again where an answer is kept already")
+
+
+class GeminiSettings(ApiSettings):
+    demonstrations: int = Field(
+        0, ge=0, le=8, description="cases of the same task that the model is shown first"
+    )
+    temperature: float | None = Field(
+        None, ge=0, le=2, description="how much answers vary; none: the model's own"
+    )
+    resolution: Literal["512", "1K", "2K", "4K"] | None = Field(
+        None, description="of the picture that is drawn; none: the model's own"
+    )
+    aspect_ratio: Literal["auto", "none"] = Field(
+        "auto", description="auto: the nearest it draws in, padded to that; none: the model's own"
+    )
+
+
+class OpenAIImageSettings(ApiSettings):
+    #: The endpoint takes sixteen pictures: two for each, and the one to edit.
+    demonstrations: int = Field(
+        0, ge=0, le=7, description="cases of the same task that the model is shown first"
+    )
+    size: str = Field(
+        "auto", description="WIDTHxHEIGHT to draw in; auto: that of the three usual ones that fits"
+    )
+    quality: Literal["auto", "low", "medium", "high"] = Field(
+        "auto", description="of the picture that is drawn; decides what it costs"
+    )
+    input_fidelity: Literal["low", "high"] | None = Field(
+        None, description="how closely to keep to the input, where the model can be told"
+    )
+
+    @field_validator("size")
+    @classmethod
+    def _is_size(cls, value: str) -> str:
+        if value != "auto" and not re.fullmatch(r"[1-9]\d{1,4}x[1-9]\d{1,4}", value):
+            raise ValueError("expected auto or something like 1536x1024")
+        return value

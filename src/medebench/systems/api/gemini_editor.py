@@ -1,0 +1,66 @@
+"""Google's Gemini models that draw, in a few shapes: pictures of another one are padded."""
+
+from __future__ import annotations
+
+from medebench.systems.api.api_editor import ApiEditor, Wish
+from medebench.systems.api.api_settings import GeminiSettings
+from medebench.systems.api.canvas_padding import nearest_size, padding_for
+from medebench.systems.request import Request
+
+#: What can be asked for.
+RATIOS = ("1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9")
+#: What comes back is only roughly of that ratio (4:3 is 1184 x 864, off by nearly 3 %), so the
+#: picture is padded to the shape that is really drawn: by the vendor's tables, in all resolutions.
+_SQUARE = {"1:1": (1024, 1024)}
+_GEMINI_2_5 = _SQUARE | {
+    "2:3": (832, 1248),
+    "3:2": (1248, 832),
+    "3:4": (864, 1184),
+    "4:3": (1184, 864),
+    "4:5": (896, 1152),
+    "5:4": (1152, 896),
+    "9:16": (768, 1344),
+    "16:9": (1344, 768),
+    "21:9": (1536, 672),
+}
+_GEMINI_3 = _SQUARE | {
+    "2:3": (848, 1264),
+    "3:2": (1264, 848),
+    "3:4": (896, 1200),
+    "4:3": (1200, 896),
+    "4:5": (928, 1152),
+    "5:4": (1152, 928),
+    "9:16": (768, 1376),
+    "16:9": (1376, 768),
+    "21:9": (1584, 672),
+}
+
+
+class GeminiEditor(ApiEditor):
+    _kind = "gemini"
+    summary = "a Gemini model that answers with pictures, over Google's API"
+    Settings = GeminiSettings
+    needs = "the extra [judges], a key (GEMINI_API_KEY), money"
+    _words = (300, 4096)
+    example = "gemini:gemini-nano-banana-2.1,max_cost=5"
+
+    def _wish(self, request: Request) -> Wish:
+        resolution, temperature = self.settings.resolution, self.settings.temperature
+        settings = {} if resolution is None else {"image_size": resolution}
+        if self.settings.aspect_ratio == "none":
+            return Wish(settings, temperature)
+        height, width = request.case.previous.shape[:2]
+        shapes = drawn_shapes(self.settings.model)
+        size = nearest_size(width, height, list(shapes.values()))
+        settings["aspect_ratio"] = next(ratio for ratio in shapes if shapes[ratio] == size)
+        return Wish(settings, temperature, padding_for(width, height, size))
+
+
+def drawn_shapes(model: str) -> dict[str, tuple[int, int]]:
+    """(width, height) a model draws in for each ratio; the ratio itself where nobody knows."""
+    if model.startswith("gemini-2.5"):
+        return _GEMINI_2_5
+    if model.startswith("gemini-") and not model.startswith(("gemini-1", "gemini-2")):
+        return _GEMINI_3
+    pairs = {ratio: ratio.split(":") for ratio in RATIOS}
+    return {ratio: (int(across), int(down)) for ratio, (across, down) in pairs.items()}

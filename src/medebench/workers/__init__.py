@@ -1,0 +1,1 @@
+"""Programs and servers of the user that do part of the work."""
