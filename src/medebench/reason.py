@@ -22,6 +22,7 @@ KINDS = {
     "disk": "it could not be written",
     "damaged": "its row in the ledger was damaged",
     "not-made": "the output has not been made yet",
+    "not-scored": "the output has not been scored yet",
 }
 
 

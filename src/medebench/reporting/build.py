@@ -17,7 +17,7 @@ from medebench.page.page_folder import Folder, script
 from medebench.page.section import Section
 from medebench.progress import Progress, silent
 from medebench.reporting.case_views import Views, pack_views
-from medebench.reporting.collect import Material, collect
+from medebench.reporting.collect import Failures, Material, collect
 from medebench.reporting.contents import PACKAGE, Contents
 from medebench.reporting.diagnosis import Diagnosis, make_diagnosis
 from medebench.reporting.figures.draw_report import draw_figures
@@ -73,6 +73,7 @@ def build_report(
     headline: str | None = None,
     title: str | None = None,
     published: bool = True,
+    failures: Failures = "count",
     sections: Sequence[Section] = (),
     workers: int | None = None,
     progress: Progress = silent,
@@ -80,13 +81,15 @@ def build_report(
     """Write the report of `runs` into `out` and say where its first page is.
 
     `headline` names the score that leads: for editing `cp` (as a rule) or `cp_published`, else one
-    of the task's. `sections` are added to the page by those who come after the report,
+    of the task's. `failures` says whether a failed output counts as doing nothing in what the page
+    begins with ("count"), or is left out of it ("omit"); the page can show both. `sections` are
+    added to the page by those who come after the report,
     such as a study.
 
     A second report into the same folder replaces the first: pictures that are still right stay,
     what is no longer part of it goes. The same input gives the same bytes.
     """
-    material = collect(runs, headline)
+    material = collect(runs, headline, failures)
     material = replace(material, cases=_cases(material))
     published = published and material.editing
     folder = Folder(Path(out).expanduser().absolute())

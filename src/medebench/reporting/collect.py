@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import polars as pl
 
+from medebench.analysis.failure_cost import AS_NOTHING, AS_WORST, count_failures, is_failure
 from medebench.cases import Case
 from medebench.errors import InputError
 from medebench.page.private_paths import without_folders
@@ -29,8 +30,10 @@ from medebench.runs.run_folder import Contents, Run
 from medebench.settings import in_words
 from medebench.tasks import Task, find_task
 
-UNSCORED = "not scored yet"
+UNSCORED = Reason("not-scored", "not scored yet")
+ABSENT = Reason("no-output", "no output: the folder has no file for this case")
 Row = TypeVar("Row", OutputRow, SetRow)
+Failures = Literal["count", "omit"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class Entry:
 
     run: Run
     index: int
-    #: Case keys (see `Material`) it has outputs or failures for.
+    #: Case keys (see `Material`) it was asked for: with outputs, with failures, and `absent` ones.
     cases: frozenset[str]
     outputs: dict[tuple[str, int], OutputRow]
     #: What judging and what making it has cost, in US dollars.
@@ -55,6 +58,8 @@ class Entry:
     #: What the ledger knows of the cases, by id; and scores with more to tell than their value.
     rows: dict[str, CaseRow] = field(default_factory=dict)
     told: list[ScoreRow] = field(default_factory=list)
+    #: Cases that other runs of the report have, and for which an adopted folder has no file.
+    absent: frozenset[str] = frozenset()
 
     @property
     def name(self) -> str:
@@ -85,7 +90,7 @@ class Entry:
     def extent(self) -> str:
         """ "69 cases", or "9 of 69 cases" where the run covers only part of the set."""
         cases = self.run.info.cases
-        few, noun = len(self.cases), "case" if cases.of == 1 else "cases"
+        few, noun = len(self.cases - self.absent), "case" if cases.of == 1 else "cases"
         return f"{few:,} {noun}" if few == cases.of else f"{few:,} of {cases.of:,} {noun}"
 
 
@@ -116,6 +121,8 @@ class Material:
     variants: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     #: metric -> what of the texts it could read
     readings: dict[str, Reading] = field(default_factory=dict)
+    #: Whether a failure counts as doing nothing where the tables begin, or is left out.
+    failures: Failures = "count"
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
@@ -163,9 +170,52 @@ class Material:
         return all(entry.cases == self.shared for entry in self.entries)
 
     @property
-    def basis(self) -> str:
-        """Which cases the tables are about unless asked otherwise: comparable ones if any."""
+    def comparable(self) -> str:
+        """Over which of the delivered outputs runs are compared: of shared cases, if any."""
         return "own" if self.same_cases or not self.shared else "shared"
+
+    @cached_property
+    def bases(self) -> dict[str, pl.DataFrame]:
+        """What the tables can be about, each with its rows.
+
+        "own": what each run delivered; "shared": of that, the cases that all runs have; "asked":
+        all that was asked for, where a failure counts as doing nothing.
+        """
+        found = {"own": self.frame}
+        if self.comparable == "shared":
+            found["shared"] = self.frame.filter(pl.col("case").is_in(list(self.shared)))
+        better = {score.name: score.better for score in self.scores}
+        counted = count_failures(found[self.comparable], better)
+        return (
+            found if counted["charged"].null_count() == len(counted) else found | {"asked": counted}
+        )
+
+    @property
+    def basis(self) -> str:
+        """What the tables are about unless asked otherwise."""
+        return "asked" if self.failures == "count" and "asked" in self.bases else self.comparable
+
+    @cached_property
+    def delivered(self) -> dict[str, tuple[int, int]]:
+        """By run, how many usable outputs it delivered, of how many that it was asked for."""
+        outputs = self.frame.with_columns(is_failure()).group_by("run", "case", "k")
+        found = (
+            outputs.agg(failed=pl.col("failed").any())
+            .group_by("run")
+            .agg(asked=pl.len(), failed=pl.col("failed").sum())
+        )
+        return {run: (asked - failed, asked) for run, asked, failed in found.rows()}
+
+    @property
+    def cost_rules(self) -> dict[str, list[Score]]:
+        """How failures are counted, and for which scores."""
+        charged = self.bases["asked"].filter(pl.col("charged").is_not_null())
+        kinds = dict(charged.group_by("metric").agg(pl.col("charged").unique()).rows())
+        found: dict[str, list[Score]] = {AS_NOTHING: [], AS_WORST: []}
+        for score in self.scores:
+            for kind in kinds.get(score.name, ()):
+                found[kind].append(score)
+        return {kind: scores for kind, scores in found.items() if scores}
 
     @property
     def leading(self) -> list[Score]:
@@ -215,7 +265,10 @@ def check_runs(runs: Sequence[Run], headline: str | None = None) -> Task:
     return task
 
 
-def collect(runs: Sequence[Run], headline: str | None = None) -> Material:
+def collect(
+    runs: Sequence[Run], headline: str | None = None, failures: Failures = "count"
+) -> Material:
+    """Read the runs; `failures` says what the tables begin with, a failure counted or left out."""
     task = check_runs(runs, headline)
     keys, judges, weights = _Keys(), Judges(), Weights()
     entries, frames = [], []
@@ -258,6 +311,8 @@ def collect(runs: Sequence[Run], headline: str | None = None) -> Material:
         entries.append(
             Entry(run, index, places, held, *costs, sets, outdated, gone, unchecked, rows, told)
         )
+    entries = _with_absent(entries)
+    frames += [absent_rows(entry, frames) for entry in entries if entry.absent]
     frame, grounded = _split(pl.concat(frames))
     scores = describe(frame["metric"].unique().sort().to_list(), judges.details)
     return Material(
@@ -272,7 +327,34 @@ def collect(runs: Sequence[Run], headline: str | None = None) -> Material:
         grounded=grounded,
         variants=weights.variants,
         readings=weights.readings,
+        failures=failures,
     )
+
+
+def _with_absent(entries: Sequence[Entry]) -> list[Entry]:
+    """Adopted folders were to hold every case that a model of the report has.
+
+    With a single model, every case that a control has: it was run on the whole set.
+    """
+    models = [entry for entry in entries if not entry.control]
+    asked = frozenset[str]().union(*(e.cases for e in (models if len(models) > 1 else entries)))
+    return [
+        replace(entry, cases=entry.cases | asked, absent=asked - entry.cases)
+        if entry.run.info.adopted_from is not None and entry in models
+        else entry
+        for entry in entries
+    ]
+
+
+def absent_rows(entry: Entry, frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """A row for each case that a run lacks and each of its scores: a failure, not a gap."""
+    [own] = (f for f in frames if len(f) and f["run"][0] == entry.name)
+    about = own.select("metric", "run", "editor", "control").unique("metric", maintain_order=True)
+    others = pl.concat(frames).filter(pl.col("case").is_in(sorted(entry.absent)))
+    cases = others.drop("metric", "run", "editor", "control").unique("case", maintain_order=True)
+    none = {"value": None, "finding": None, "reason": str(ABSENT), "kind": ABSENT.kind, "k": 0}
+    rows = cases.with_columns(**{n: pl.lit(v, own.schema[n]) for n, v in none.items()})
+    return rows.join(about, how="cross").select(own.columns)
 
 
 def _listen(
@@ -323,7 +405,8 @@ def _unscored(
     rows = [
         first
         | {"case": case_id, "k": k}
-        | {"metric": metric, "value": None, "reason": UNSCORED, "source": cases[case_id].source}
+        | {"metric": metric, "value": None, "reason": UNSCORED, "kind": UNSCORED.kind}
+        | {"source": cases[case_id].source}
         for metric in frame["metric"].unique().sort().to_list()
         for case_id, k in outputs
         if case_id in cases and (case_id, k, metric) not in known

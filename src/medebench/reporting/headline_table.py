@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from medebench.analysis import Comparison
 from medebench.analysis.estimate import Estimate
+from medebench.analysis.failure_cost import AS_NOTHING, AS_WORST
 from medebench.analysis.published_tables import SCORES, PublishedTable, published_table
 from medebench.page.number import counted, listed
 from medebench.page.score_columns import STAND_IN, Score, order
 from medebench.page.table_text import NEEDS
 from medebench.reporting import headline_formats
 from medebench.reporting.ceiling import score_ceiling
-from medebench.reporting.collect import Entry, Material, collect
+from medebench.reporting.collect import Entry, Failures, Material, collect
 from medebench.reporting.statistics import Statistics, Summary, compute
 from medebench.reporting.steering import not_blind
 from medebench.runs.run_folder import Run
@@ -45,6 +46,8 @@ class Cell:
     mark: str = ""
     #: Over how many cases the test behind the mark was made.
     tested: int | None = None
+    #: Outputs without a score that count as doing nothing.
+    charged: int = 0
 
     def of(self, mean: str) -> Estimate:
         return self.micro if mean == "micro" else self.macro
@@ -80,7 +83,7 @@ class Row:
 class HeadlineTable:
     columns: tuple[Score, ...]
     rows: tuple[Row, ...]
-    #: The default basis: "own" = every run over its own cases, "shared" = the cases all have.
+    #: What the table is about unless asked otherwise, of `bases` (see `Material.bases`).
     basis: str
     bases: tuple[str, ...]
     headline: str
@@ -89,6 +92,10 @@ class HeadlineTable:
     #: (basis, metric) -> cases that all models have scored, where they have not scored the same
     ranked: dict[tuple[str, str], int] = field(default_factory=dict)
     editing: bool = True
+    #: How failures are counted where they are.
+    costs: str = ""
+    #: By run, usable outputs of those that were asked for.
+    delivered: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def of(self, kind: str) -> list[Row]:
         return [row for row in self.rows if row.kind == kind]
@@ -97,7 +104,8 @@ class HeadlineTable:
     def notes(self) -> list[str]:
         """What belongs under the table, wherever it is printed."""
         found = ["Mean over cases with its 95 % interval (over source images)."]
-        if self.basis == "shared":
+        found += [self.costs] if self.basis == "asked" else []
+        if "shared" in self.bases:
             found.append(
                 "The runs do not cover the same cases: all means are over the "
                 f"{self.n_shared} cases that every run has."
@@ -114,6 +122,11 @@ class HeadlineTable:
         found.extend(self.gaps())
         found.extend(self.lacking())
         return found
+
+    def basis_name(self, basis: str) -> str:
+        """As switches call it."""
+        names = {"own": "delivered", "shared": f"delivered, {self.n_shared:,} shared cases"}
+        return names.get(basis, "all asked for, failures as doing nothing")
 
     def rankings(self, basis: str) -> list[str]:
         """Where the best is not the best of the printed means, because those are over other cases.
@@ -187,10 +200,14 @@ class HeadlineTable:
 
 
 def headline_table(
-    runs: Sequence[Run], *, headline: str | None = None, published: bool = True
+    runs: Sequence[Run],
+    *,
+    headline: str | None = None,
+    published: bool = True,
+    failures: Failures = "count",
 ) -> HeadlineTable:
     """The table of `runs`, with the paper's models below unless `published` is false."""
-    material = collect(runs, headline)
+    material = collect(runs, headline, failures)
     statistics = compute(material, detailed=False)
     return make_table(
         material, statistics, headline=material.headline(headline), published=published
@@ -207,7 +224,7 @@ def make_table(
 ) -> HeadlineTable:
     """A table of these scores; by default of all but the learned ones."""
     columns = order(material.leading if scores is None else scores, headline, material.task)
-    bases = ("own", "shared") if material.basis == "shared" else ("own",)
+    bases = tuple(material.bases)
     cells = {
         (entry.name, basis, score.name): _cell(summary)
         for entry in material.entries
@@ -218,7 +235,7 @@ def make_table(
     ranked: dict[tuple[str, str], int] = {}
     for basis in bases:
         # Means over different cases have no best among them.
-        if basis == "shared" or len({entry.cases for entry in material.models}) == 1:
+        if basis != "own" or len({entry.cases for entry in material.models}) == 1:
             for score in columns:
                 level = statistics.levels[basis, score.name]
                 if score.ranked and not level.whole:
@@ -248,11 +265,33 @@ def make_table(
         len(material.shared),
         ranked,
         material.editing,
+        _costs(material) if "asked" in bases else "",
+        material.delivered,
     )
 
 
+def _costs(material: Material) -> str:
+    """What a failed output gets, score by score."""
+    words = {
+        AS_NOTHING: "what doing nothing gets on the same case",
+        AS_WORST: "the worst score of any run on the same case",
+    }
+    rules = [
+        f"{words[kind]} ({listed([score.label for score in scores], len(scores))})"
+        for kind, scores in material.cost_rules.items()
+    ]
+    return f"A failed output counts: it gets {', or '.join(rules)}."
+
+
 def _cell(summary: Summary) -> Cell:
-    return Cell(summary.micro, summary.macro, summary.scored, summary.total, summary.coverage)
+    return Cell(
+        summary.micro,
+        summary.macro,
+        summary.scored,
+        summary.total,
+        summary.coverage,
+        charged=summary.charged,
+    )
 
 
 def _honour(
@@ -272,7 +311,7 @@ def _honour(
         "macro": best_of(score, {n: one.value for n, one in level.macro.items()}),
     }
     for name in names:
-        pairs = [statistics.against(score.name, name, leader) for leader in leaders["micro"]]
+        pairs = [statistics.against(basis, score.name, name, one) for one in leaders["micro"]]
         worse = [
             pair.n_cases
             for pair in pairs

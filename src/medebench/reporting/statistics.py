@@ -37,6 +37,8 @@ class Summary:
     scored: int
     total: int
     reasons: tuple[tuple[str, int], ...]
+    #: Outputs without a score that count all the same, as doing nothing.
+    charged: int = 0
 
     @property
     def coverage(self) -> str:
@@ -56,12 +58,13 @@ class Level:
 
 @dataclass(frozen=True)
 class Statistics:
-    #: (basis, run, metric); basis is "own" or "shared"
+    #: (basis, run, metric); see `Material.bases`
     overall: dict[tuple[str, str, str], Summary]
     #: by group: (basis, run, metric, the leading group and, of another one, that one too)
     finer: dict[str, dict[Key, Summary]]
-    #: (family, metric) -> pairs, corrected for the size of the family
-    pairs: dict[tuple[str, str], list[Comparison]]
+    #: (basis, family, metric) -> pairs, corrected for the size of the family; basis is "own" (each
+    #: pair over the cases that both have scored) or "asked"
+    pairs: dict[tuple[str, str, str], list[Comparison]]
     #: (basis, metric) -> the models that have a value
     levels: dict[tuple[str, str], Level]
     #: by basis: one row for each run, metric and case with a value
@@ -72,9 +75,15 @@ class Statistics:
         frame = self.values[basis].filter(pl.col("run") == run, pl.col("metric") == metric)
         return dict(frame.select("case", "value").iter_rows())
 
-    def against(self, metric: str, first: str, second: str) -> Comparison | None:
-        """The comparison of two models, whichever way round it was made."""
-        for pair in self.pairs.get((MODELS, metric), []):
+    def compared(self, basis: str, family: str, metric: str) -> list[Comparison]:
+        """The pairs of a family; what was delivered is always compared pair by pair."""
+        return self.pairs.get(("asked" if basis == "asked" else "own", family, metric), [])
+
+    def against(
+        self, basis: str, metric: str, first: str, second: str, family: str = MODELS
+    ) -> Comparison | None:
+        """The comparison of two runs, whichever way round it was made."""
+        for pair in self.compared(basis, family, metric):
             if {pair.run_a, pair.run_b} == {first, second}:
                 return pair
         return None
@@ -82,32 +91,43 @@ class Statistics:
 
 def compute(material: Material, workers: int | None = None, *, detailed: bool = True) -> Statistics:
     """All of it; without `detailed` only what the headline table needs, in half the time."""
-    frame = material.frame
-    shared = frame.filter(pl.col("case").is_in(list(material.shared)))
-    bases = {"own": frame} | ({"shared": shared} if material.basis == "shared" else {})
-    overall, levels, values = {}, {}, {}
+    overall: dict[tuple[str, str, str], Summary] = {}
+    levels, values = {}, {}
     finer: dict[str, dict[Key, Summary]] = {group.name: {} for group in material.groups}
     leading = material.groups[0]
     bounds = {score.name: score.bounds for score in material.scores}
-    for basis, part in bases.items():
+    for basis, part in material.bases.items():
         for row in summarise(part, bounds=bounds).iter_rows(named=True):
-            overall[basis, row["run"], row["metric"]] = _summary(row, leading)
+            run, metric = row["run"], row["metric"]
+            without = overall.get((material.comparable, run, metric)) if basis == "asked" else None
+            overall[basis, run, metric] = _summary(row, leading, without)
         for group in material.groups if detailed else ():
             columns = list(dict.fromkeys([leading.column, group.column]))
             means = summarise(part, ("run", "metric", *columns), bounds=bounds)
             for row in means.iter_rows(named=True):
                 place = UNIT.join(row[name] for name in columns)
-                finer[group.name][basis, row["run"], row["metric"], place] = _summary(row, leading)
+                run, metric, own = row["run"], row["metric"], finer[group.name]
+                counted = basis == "asked"
+                without = own.get((material.comparable, run, metric, place)) if counted else None
+                own[basis, run, metric, place] = _summary(row, leading, without)
         values[basis] = case_means(clean_scores(part), ("run", "metric"))
         for score in material.scores:
             models = [entry.name for entry in material.models if is_blind(entry, score)]
             level = _level(material, part, values[basis], score, models, overall, basis)
             levels[basis, score.name] = level
-    compared = in_parallel(
-        lambda score: (score.name, _compare(material, score, detailed)), material.scores, workers
+    wanted = [(b, s) for b in ("own", "asked") if b in material.bases for s in material.scores]
+    # As they come; the order is that of the scores.
+    found = dict(
+        in_parallel(
+            lambda one: ((one[0], one[1].name), _compare(material, *one, detailed)), wanted, workers
+        )
     )
-    found = dict(compared)  # as they come; the order is that of the scores
-    pairs = {(f, s.name): p for s in material.scores for f, p in found[s.name].items() if p}
+    pairs = {
+        (basis, family, score.name): some
+        for basis, score in wanted
+        for family, some in found[basis, score.name].items()
+        if some
+    }
     return Statistics(overall, finer, pairs, levels, values)
 
 
@@ -126,22 +146,24 @@ def _estimate(row: Mapping[str, Any], name: str, prefix: str) -> Estimate:
     return Estimate(row[name], interval, row["scored"], row["total"], row[f"{prefix}why"] or "")
 
 
-def _summary(row: Mapping[str, Any], group: Group) -> Summary:
+def _summary(row: Mapping[str, Any], group: Group, without: Summary | None = None) -> Summary:
+    """`without`: the same where failures do not count; it says what was really scored."""
     macro = over_groups(row)
-    return Summary(
-        over_cases(row),
-        replace(macro, reason=group.reason(macro.reason)),
-        row["n_cases"],
-        row["scored"],
-        row["total"],
-        tuple((str(one["reason"]), int(one["count"])) for one in row["reasons"]),
-    )
+    scored, reasons = row["scored"], row["reasons"]
+    known = tuple((str(one["reason"]), int(one["count"])) for one in reasons)
+    means = over_cases(row), replace(macro, reason=group.reason(macro.reason)), row["n_cases"]
+    if without is None:
+        return Summary(*means, scored, row["total"], known)
+    charged = scored - without.scored
+    return Summary(*means, without.scored, row["total"], without.reasons, charged)
 
 
-def _compare(material: Material, score: Score, detailed: bool) -> dict[str, list[Comparison]]:
+def _compare(
+    material: Material, basis: str, score: Score, detailed: bool
+) -> dict[str, list[Comparison]]:
     """Two questions, two families: which model is better, and does it beat a control?"""
     metric = score.name
-    frame = material.frame.filter(pl.col("metric") == metric)
+    frame = material.bases[basis].filter(pl.col("metric") == metric)
     present = set(frame["run"].unique().to_list())
     ranked = [entry for entry in material.entries if is_blind(entry, score)]
     names = [entry.name for entry in ranked if entry.name in present]

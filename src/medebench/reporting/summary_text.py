@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from medebench.analysis import least_p
+from medebench.analysis import Comparison, least_p
 from medebench.analysis.estimate import Estimate
 from medebench.page.number import counted, listed
 from medebench.page.score_columns import STAND_IN, Score, dimensions
@@ -93,13 +93,14 @@ def _leader(material: Material, statistics: Statistics, score: Score) -> str:
     others = [name for name in known if name != leader]
     if not others:
         return f"Only {leader} has a {score.label} score, {value}."
-    pairs = {name: statistics.against(score.name, leader, name) for name in others}
+    basis_of, metric = material.basis, score.name
+    pairs = {name: statistics.against(basis_of, metric, leader, name) for name in others}
     behind = [name for name, pair in pairs.items() if pair and loses(score, pair, name)]
     sees = next(e.sees for e in material.models if e.name == leader)
     # An advantage that the others do not have belongs into the same sentence.
     who = f"{leader}, which {sees}," if sees else leader
     start = f"{who} has the best {score.label}{basis}, {value}"
-    tested = _tested(statistics, score, leader, others, named)
+    tested = _tested([pair for pair in pairs.values() if pair], named)
     if not behind:
         whom = others[0] if len(others) == 1 else f"any of the {len(others)} others"
         return f"{start}, but not significantly better than {whom}{tested}."
@@ -113,25 +114,20 @@ def _leader(material: Material, statistics: Statistics, score: Score) -> str:
     return f"{start}, significantly better than {whom}{tied}{tested}."
 
 
-def _tested(
-    statistics: Statistics, score: Score, leader: str, others: Sequence[str], named: int
-) -> str:
+def _tested(pairs: Sequence[Comparison], named: int) -> str:
     """Over how many cases the pairs were tested, where that is not the number just named."""
-    pairs = [statistics.against(score.name, leader, name) for name in others]
-    counts = sorted({pair.n_cases for pair in pairs if pair})
+    counts = sorted({pair.n_cases for pair in pairs})
     if not counts or counts == [named]:
         return ""
     many = counted(counts[-1], "case")
     if len(counts) > 1:
         return f" (tested in pairs over the {counts[0]:,} to {many} that each two have scored)"
-    return (
-        f" (tested over the {many} that {'both' if len(others) == 1 else 'each two'} have scored)"
-    )
+    return f" (tested over the {many} that {'both' if len(pairs) == 1 else 'each two'} have scored)"
 
 
 def _power(material: Material, statistics: Statistics, leads: Sequence[Score]) -> list[str]:
     """Say so when no difference, however large, could have come out significant."""
-    found = {s.label: statistics.pairs.get((MODELS, s.name), []) for s in leads}
+    found = {s.label: statistics.compared(material.basis, MODELS, s.name) for s in leads}
     found = {label: pairs for label, pairs in found.items() if pairs}
     weak = {
         label: pairs

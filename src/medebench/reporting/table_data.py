@@ -16,7 +16,19 @@ from medebench.reporting.statistics import UNIT, Key, Statistics, Summary
 
 _FINER = ["basis", "run", "control", "metric", "mean", "low", "high", "cases", "scored", "total"]
 _FINER += ["coverage", "why"]
-_PAIRS = ["family", "metric", "run_a", "run_b", "difference", "low", "high", "p", "p_holm", "cases"]
+_PAIRS = [
+    "basis",
+    "family",
+    "metric",
+    "run_a",
+    "run_b",
+    "difference",
+    "low",
+    "high",
+    "p",
+    "p_holm",
+    "cases",
+]
 _PAIRS += ["sources", "dropped", "why"]
 
 
@@ -43,12 +55,14 @@ def group_csv(material: Material, statistics: Statistics, group: Group) -> str:
 
 def comparisons_csv(statistics: Statistics) -> str:
     rows: list[list[object]] = [[*_PAIRS]]
-    for (family, metric), pairs in statistics.pairs.items():
+    for (basis, family, metric), pairs in statistics.pairs.items():
         for pair in pairs:
             low, high = pair.interval or (None, None)
             numbers = [pair.difference, low, high, pair.p, pair.p_holm]
             counts = [pair.n_cases, pair.n_clusters, pair.n_dropped]
-            rows.append([family, metric, pair.run_a, pair.run_b, *numbers, *counts, pair.why])
+            rows.append(
+                [basis, family, metric, pair.run_a, pair.run_b, *numbers, *counts, pair.why]
+            )
     return csv_text(rows)
 
 
@@ -72,6 +86,7 @@ def page_data(
         ],
         "scores": [[s.name, s.label, s.better, s.decimals, s.stand_in, s.summary] for s in scores],
         "basis": table.basis,
+        "comparable": material.comparable,
         "groups": [[group.label, group.plural] for group in material.groups],
         "gives": material.task.gives,
         "types": None if diagnosis is None else _types(diagnosis),
@@ -81,6 +96,7 @@ def page_data(
         },
         "pairs": [
             {
+                "basis": basis,
                 "family": family,
                 "metric": metric,
                 "rows": [
@@ -98,7 +114,7 @@ def page_data(
                     for p in pairs
                 ],
             }
-            for (family, metric), pairs in statistics.pairs.items()
+            for (basis, family, metric), pairs in statistics.pairs.items()
         ],
     }
 

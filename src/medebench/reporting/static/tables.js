@@ -12,6 +12,7 @@
   const family = MB.$("pair-family");
   const pairScore = MB.$("pair-score");
   const only = MB.$("pair-only");
+  const pairBasis = MB.$("pair-basis");
 
   const pairRow = (score, [a, b, difference, low, high, p, corrected, n, dropped, why]) => {
     const sure = corrected !== null && corrected <= 0.05;
@@ -33,7 +34,8 @@
   const showPairs = () => {
     if (!family) return;
     const score = byName.get(pairScore.value);
-    const block = data.pairs.find((one) => one.metric === pairScore.value && one.family === family.value);
+    const wanted = pairBasis ? pairBasis.value : "own";
+    const block = data.pairs.find((one) => one.basis === wanted && one.metric === pairScore.value && one.family === family.value);
     const all = block ? block.rows : [];
     const rows = only.checked ? all.filter((row) => row[6] !== null && row[6] <= 0.05) : all;
     const heads = ["A", "B", "A − B", "95 % interval", "p", "p, corrected", "cases"];
@@ -53,7 +55,8 @@
     MB.options(family, families.map((name) => [name, names[name] || name]), families[0]);
     MB.options(pairScore, choices, first());
     only.checked = false;
-    for (const input of [family, pairScore, only]) input.addEventListener("change", showPairs);
+    if (pairBasis) pairBasis.value = data.basis === "asked" ? "asked" : "own";
+    for (const input of [family, pairScore, only, pairBasis]) if (input) input.addEventListener("change", showPairs);
   }
 
   // Groups
