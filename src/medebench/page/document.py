@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 import medebench
 from medebench.page.page_folder import Folder
@@ -29,6 +30,10 @@ def environment(package: str) -> Environment:
         lstrip_blocks=True,
     )
     made.globals |= {"variables": variables(), "version": medebench.__version__}
+    # A long name may break where its words end.
+    made.filters["breakable"] = lambda name: Markup(
+        re.sub(r"([_/.:+-])(?=[A-Za-z0-9])", "\\1<wbr>", str(escape(name)))
+    )
     # A number and its sign stay on one line.
     made.filters["whole"] = lambda text: text.replace(" %", "\u00a0%")
     return made

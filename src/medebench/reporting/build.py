@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-
-from markupsafe import Markup
 
 from medebench.cases import Case
 from medebench.page.document import write_document
 from medebench.page.image_packs import unpack
 from medebench.page.page_folder import Folder, script
+from medebench.page.score_columns import HEADLINES, dimensions
 from medebench.page.section import Section
 from medebench.progress import Progress, silent
 from medebench.reporting.case_views import Views, pack_views
 from medebench.reporting.collect import Failures, Material, collect
 from medebench.reporting.contents import PACKAGE, Contents
 from medebench.reporting.diagnosis import Diagnosis, make_diagnosis
+from medebench.reporting.example_outputs import Example, choose_examples
 from medebench.reporting.figures.draw_report import draw_figures
 from medebench.reporting.gallery import gallery_data
 from medebench.reporting.headline_table import HeadlineTable, make_table
 from medebench.reporting.judge_details import detail_scripts
 from medebench.reporting.learned import make_learned
 from medebench.reporting.methods import judges, run_facts, warnings_of
+from medebench.reporting.run_findings import Found
+from medebench.reporting.scale_runs import scale_runs
 from medebench.reporting.sections import MATERIAL, RESULTS
 from medebench.reporting.statistics import compute
-from medebench.reporting.summary_text import finding
 from medebench.reporting.table_data import comparisons_csv, group_csv, page_data
 from medebench.runs.run_folder import Run
 
@@ -74,6 +75,7 @@ def build_report(
     title: str | None = None,
     published: bool = True,
     failures: Failures = "count",
+    scale: bool = True,
     sections: Sequence[Section] = (),
     workers: int | None = None,
     progress: Progress = silent,
@@ -82,14 +84,15 @@ def build_report(
 
     `headline` names the score that leads: for editing `cp` (as a rule) or `cp_published`, else one
     of the task's. `failures` says whether a failed output counts as doing nothing in what the page
-    begins with ("count"), or is left out of it ("omit"); the page can show both. `sections` are
-    added to the page by those who come after the report,
-    such as a study.
+    begins with ("count"), or is left out of it ("omit"); the page can show both. With `scale`, what
+    doing nothing and copying the answer get is worked out where no control is among the runs.
+    `sections` are added to the page by those who come after the report, such as a study.
 
     A second report into the same folder replaces the first: pictures that are still right stay,
     what is no longer part of it goes. The same input gives the same bytes.
     """
-    material = collect(runs, headline, failures)
+    controls, no_scale = scale_runs(runs, workers, progress) if scale else ([], "")
+    material = collect([*runs, *controls], headline, failures)
     material = replace(material, cases=_cases(material))
     published = published and material.editing
     folder = Folder(Path(out).expanduser().absolute())
@@ -98,6 +101,12 @@ def build_report(
     table = make_table(material, statistics, headline=lead, published=published)
     diagnosis = make_diagnosis(material)
     views = pack_views(material, diagnosis.found if diagnosis else (), folder, workers, progress)
+    examples = {
+        name: choose_examples(
+            material, material.score(name), dimensions(material.scores, name, material.task)
+        )
+        for name in dict.fromkeys([*(n for n in HEADLINES if material.editing), lead])
+    }
     shares = {key: view.share for key, view in views.cases.items() if view.share is not None}
     contents = Contents(
         material,
@@ -107,8 +116,10 @@ def build_report(
         make_learned(material, statistics),
         views,
         draw_figures(material, statistics, shares, published),
-        unpack(folder, _examples(diagnosis, views)) if diagnosis else {},
+        unpack(folder, _example_pictures(diagnosis, views, examples)),
         published,
+        examples,
+        [*warnings_of(material), *([no_scale] if no_scale else [])],
     )
     folder.write("table.csv", table.csv())
     folder.write("table.md", table.markdown())
@@ -134,14 +145,22 @@ def build_report(
         PACKAGE,
         shown,
         title=name,
-        head=_head(contents, name),
+        head=contents.render(
+            "head.html",
+            title=name,
+            runs=run_facts(material),
+            judges=judges(material),
+            outputs=sum(len(entry.outputs) for entry in material.entries),
+            # With a verdict they stand below it.
+            warnings=() if made[0] else contents.warnings,
+        ),
         styles=STYLES,
         scripts=SCRIPTS,
         data={
             "data.js": script("MEDEBENCH_DATA", data),
             "cases.js": script("MEDEBENCH_CASES", gallery),
         },
-        skip=(shown[0].id, "scores"),
+        skip=(shown[0].id, "results"),
         headline=table.headline,
     )
     folder.close(views.facts)
@@ -149,30 +168,17 @@ def build_report(
     return Report(folder.path / "index.html", table, learned, material.outdated)
 
 
-def _head(contents: Contents, title: str) -> Markup:
-    material, table = contents.material, contents.table
-    return contents.render(
-        "head.html",
-        title=title,
-        findings={
-            headline: finding(material, contents.statistics, headline)
-            for headline in contents.headlines or [table.headline]
-        },
-        warnings=warnings_of(material),
-        runs=run_facts(material),
-        judges=judges(material),
-        outputs=sum(len(entry.outputs) for entry in material.entries),
-    )
-
-
-def _examples(diagnosis: Diagnosis, views: Views) -> Iterator[tuple[str, str, str]]:
+def _example_pictures(
+    diagnosis: Diagnosis | None, views: Views, examples: Mapping[str, Sequence[Example]]
+) -> Iterator[tuple[str, str, str]]:
     """The pictures that are shown among the text, where no script is needed to see them."""
-    for one in (one for some in diagnosis.examples.values() for one in some):
+    found = [one for some in diagnosis.examples.values() for one in some] if diagnosis else []
+    for one in (*found, *(one for some in examples.values() for one in some)):
         place = one.entry.index, one.case, one.k
         pack, case = views.pack_of(one.case), views.cases[one.case]
         for key in (case.key("previous"), case.key("reference"), views.outputs[place].key):
             yield "small", pack, key
-        for over in views.overlays.get(place, ()):
+        for over in views.overlays.get(place, ()) if isinstance(one, Found) else ():
             yield "lines", pack, over.key
 
 

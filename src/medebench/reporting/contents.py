@@ -19,6 +19,7 @@ from medebench.reporting import failure_text
 from medebench.reporting.case_views import Views
 from medebench.reporting.collect import Material
 from medebench.reporting.diagnosis import Diagnosis
+from medebench.reporting.example_outputs import Example
 from medebench.reporting.headline_table import MARK, MARK_MEANING, HeadlineTable
 from medebench.reporting.learned import Learned
 from medebench.reporting.statistics import Statistics
@@ -39,6 +40,9 @@ class Contents:
     example_files: Mapping[str, str]
     #: Whether the paper's numbers stand beside those of the runs.
     published: bool
+    #: By the score that leads, three outputs that show what numbers look like.
+    examples: Mapping[str, Sequence[Example]]
+    warnings: Sequence[str]
 
     @cached_property
     def colours(self) -> list[Colour]:

@@ -14,12 +14,48 @@ from medebench.reporting.figures.draw_report import draw_diagnosis, draw_learned
 from medebench.reporting.learned import learned_csv
 from medebench.reporting.methods import judges, repeats, reproduce, run_facts
 from medebench.reporting.steering import attempts, tuned_runs
+from medebench.reporting.summary_text import finding
+from medebench.reporting.verdict import GOOD, NAMES, POOR, SIGNS, make_verdicts
+
+
+def verdict_section(contents: Contents) -> Section | None:
+    """None where there is no model to judge, or nothing that leads."""
+    every = {
+        headline: found
+        for headline in contents.headlines or [contents.table.headline]
+        if (found := make_verdicts(contents.material, contents.statistics, headline))
+    }
+    if not every:
+        return None
+    first = every.get(contents.table.headline) or next(iter(every.values()))
+    return contents.section(
+        "verdict",
+        "Verdict",
+        "verdict.html",
+        styles=["verdict.css"],
+        tables={"verdict.csv": first.table().csv()},
+        every=every,
+        views=contents.views,
+        examples=contents.examples,
+        example_files=contents.example_files,
+        signs=SIGNS,
+        names=NAMES,
+        good=GOOD,
+        poor=POOR,
+        warnings=contents.warnings,
+    )
 
 
 def scores_section(contents: Contents) -> Section | None:
     if not contents.table.columns:
         return None
-    return contents.section("scores", "Scores", "scores.html", score_ceiling=score_ceiling)
+    findings = {
+        headline: finding(contents.material, contents.statistics, headline)
+        for headline in contents.headlines or [contents.table.headline]
+    }
+    return contents.section(
+        "scores", "Scores", "scores.html", score_ceiling=score_ceiling, findings=findings
+    )
 
 
 def comparisons_section(contents: Contents) -> Section | None:
@@ -120,6 +156,7 @@ def methods_section(contents: Contents) -> Section:
 Maker = Callable[[Contents], Section | None]
 #: In the order of the page; what others add to it stands before the last two.
 RESULTS: tuple[Maker, ...] = (
+    verdict_section,
     scores_section,
     comparisons_section,
     groups_section,

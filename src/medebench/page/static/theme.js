@@ -54,6 +54,18 @@
   }
   MB.headline = () => root.dataset.headline;
 
+  // A table that is wider than the page says so.
+  for (const box of document.querySelectorAll(".scroll")) {
+    box.prepend(MB.el("p", { class: "scroll-hint", "aria-hidden": "true", text: "scrolls sideways →" }));
+    const look = () => {
+      box.classList.toggle("wider", box.scrollWidth > box.clientWidth + 1);
+      box.classList.toggle("at-end", box.scrollLeft + box.clientWidth >= box.scrollWidth - 2);
+    };
+    box.addEventListener("scroll", look, { passive: true });
+    new ResizeObserver(look).observe(box);
+    if (box.firstElementChild.nextElementSibling) new ResizeObserver(look).observe(box.firstElementChild.nextElementSibling);
+  }
+
   // Which section is being read.
   const links = new Map([...document.querySelectorAll("nav.bar a")].map((a) => [a.hash.slice(1), a]));
   const seen = new IntersectionObserver((entries) => {

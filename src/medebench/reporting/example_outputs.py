@@ -1,0 +1,55 @@
+"""Three outputs that show what the numbers look like: the best, a typical one and the worst."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from medebench.analysis.score_frame import clean_scores
+from medebench.page.score_columns import Score
+from medebench.reporting.collect import Entry, Material
+
+
+@dataclass(frozen=True)
+class Example:
+    """One output of a model, and what it got."""
+
+    rank: str
+    entry: Entry
+    case: str
+    k: int
+    #: (label, number as printed), the score that decided first.
+    scores: tuple[tuple[str, str], ...]
+
+
+def choose_examples(material: Material, score: Score | None, others: list[Score]) -> list[Example]:
+    """By one score, over what the models delivered; nothing where that are fewer than three."""
+    if score is None or not score.ranked:
+        return []
+    entries = {entry.name: entry for entry in material.models}
+    rows = clean_scores(material.frame).filter(
+        pl.col("metric") == score.name, pl.col("run").is_in(list(entries))
+    )
+    rows = rows.sort(
+        "value", "run", "case", "k", descending=[score.better == "lower", *[False] * 3]
+    )
+    if len(rows) < 3:
+        return []
+    named = {"best": rows[-1], "typical": rows[len(rows) // 2], "worst": rows[0]}
+    return [
+        Example(
+            rank, entries[row["run"]], row["case"], row["k"], _told(material, row, score, others)
+        )
+        for rank, one in named.items()
+        for row in one.iter_rows(named=True)
+    ]
+
+
+def _told(
+    material: Material, row: dict[str, object], score: Score, others: list[Score]
+) -> tuple[tuple[str, str], ...]:
+    shown = [score, *(one for one in others if one.name != score.name)]
+    same = material.frame.filter(*(pl.col(name) == row[name] for name in ("run", "case", "k")))
+    values = dict(same.select("metric", "value").iter_rows())
+    return tuple((one.label, one.text(values.get(one.name))) for one in shown)

@@ -1,0 +1,258 @@
+"""Can I trust this model: one row of plain answers for each, before any table of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from medebench.analysis.estimate import Estimate
+from medebench.page.number import between, counted, number, percent
+from medebench.page.score_columns import Score, dimensions
+from medebench.page.table import Cell, Column, Group, Row, Table
+from medebench.reporting.collect import Entry, Material
+from medebench.reporting.statistics import CONTROLS, MODELS, Statistics, Summary
+from medebench.reporting.steering import is_blind
+
+Mark = Literal["yes", "partly", "no", "unknown"]
+SIGNS: dict[Mark, str] = {"yes": "✓", "partly": "~", "no": "✗", "unknown": "?"}
+NAMES: dict[Mark, str] = {"yes": "yes", "partly": "in part", "no": "no", "unknown": "not known"}
+#: On a scale from 0 to 1: a mean of at least GOOD whose interval stays above POOR is a yes, one
+#: below POOR whose interval stays below GOOD a no, anything between is in part.
+GOOD, POOR = 0.8, 0.5
+#: A model that delivers less of what was asked for than this does not deliver.
+DELIVERED = 0.95
+#: A group with fewer cases is not named as the weakest, if there are larger ones.
+FEW = 4
+NOTHING = "identity"
+TRUST = "Trust it?"
+#: With fewer source images a reader is warned.
+ENOUGH = 30
+_QUESTIONS = {"ea": "Edits", "intended": "Edits", "cp": "Preserves", "vq": "Looks right"}
+_EDITS = ("ea", "intended")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to one question: a mark, a few words, and the numbers they come from."""
+
+    question: str
+    mark: Mark
+    words: str
+    numbers: str = ""
+    #: Whether it rests on a stand-in for a judge.
+    stand_in: bool = False
+
+    @property
+    def sign(self) -> str:
+        return SIGNS[self.mark]
+
+    @property
+    def name(self) -> str:
+        return NAMES[self.mark]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One model, or a control, which has numbers but no marks."""
+
+    entry: Entry
+    answers: tuple[Answer, ...]
+    weakest: str = ""
+    sure: str = ""
+
+    @cached_property
+    def trust(self) -> Answer:
+        """No, where something measured is bad; not known, where nobody able to tell has looked."""
+        told = [a for a in self.answers if not a.stand_in]
+        if bad := [a.question.lower() for a in told if a.mark == "no"]:
+            return Answer(TRUST, "no", "no", f"fails: {', '.join(bad)}")
+        if open_ := [a.question.lower() for a in self.answers if a.stand_in or a.mark == "unknown"]:
+            return Answer(TRUST, "unknown", "not known", f"open: {', '.join(open_)}")
+        if weak := [a.question.lower() for a in told if a.mark == "partly"]:
+            return Answer(TRUST, "partly", "with care", f"in part: {', '.join(weak)}")
+        return Answer(TRUST, "yes", "yes", "on these cases")
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    questions: tuple[str, ...]
+    models: tuple[Verdict, ...]
+    #: What doing nothing and copying the answer get.
+    scale: tuple[Verdict, ...]
+    group: str
+    #: Scores of a stand-in among the answers.
+    stand_ins: tuple[str, ...]
+
+    def table(self) -> Table:
+        heads = [TRUST, *self.questions, f"Weakest {self.group}", "How sure"]
+        models = [
+            Row(v.entry.name, [*map(_cell, (v.trust, *v.answers)), Cell(v.weakest), Cell(v.sure)])
+            for v in self.models
+        ]
+        scale = [
+            Row(v.entry.name, [Cell(), *(Cell(a.numbers) for a in v.answers), Cell(), Cell()])
+            for v in self.scale
+        ]
+        columns = [Column("Run", "left"), *(Column(head, "left") for head in heads)]
+        return Table(columns, [Group(models), Group(scale)], "Can it be trusted?")
+
+
+def _cell(answer: Answer) -> Cell:
+    words = ", ".join(filter(None, [answer.words, answer.numbers]))
+    words += " (stand-in)" if answer.stand_in else ""
+    return Cell(f"{answer.sign} {words}", value=f"{answer.name}: {words}")
+
+
+def make_verdicts(material: Material, statistics: Statistics, headline: str) -> Verdicts | None:
+    """None where there is no model, or nothing that leads."""
+    leads = [s for s in dimensions(material.scores, headline, material.task) if s.ranked]
+    if not material.models or not leads:
+        return None
+    maker = _Maker(material, statistics, leads)
+    return Verdicts(
+        ("Delivers", *(maker.question(score) for score in leads)),
+        tuple(maker.model(entry) for entry in material.models),
+        tuple(maker.control(entry) for entry in material.controls if _is_end(entry)),
+        material.groups[0].words,
+        tuple(score.label for score in leads if score.stand_in),
+    )
+
+
+def _is_end(entry: Entry) -> bool:
+    return entry.run.info.editor in (NOTHING, "reference")
+
+
+@dataclass(frozen=True)
+class _Maker:
+    material: Material
+    statistics: Statistics
+    leads: Sequence[Score]
+
+    @cached_property
+    def nothing(self) -> str:
+        """The run that does nothing, if there is one."""
+        found = [e.name for e in self.material.controls if e.run.info.editor == NOTHING]
+        return next(iter(found), "")
+
+    def question(self, score: Score) -> str:
+        return _QUESTIONS.get(score.dimension, score.label)
+
+    def model(self, entry: Entry) -> Verdict:
+        answers = (self.delivers(entry), *(self.answer(entry, score) for score in self.leads))
+        return Verdict(entry, answers, self.weakest(entry), self.sure(entry))
+
+    def control(self, entry: Entry) -> Verdict:
+        told = [
+            Answer(self.question(s), "unknown", "", _number(s, self.mean(entry, s).value))
+            for s in self.leads
+        ]
+        return Verdict(entry, (Answer("Delivers", "unknown", ""), *told))
+
+    def delivers(self, entry: Entry) -> Answer:
+        given, asked = self.material.delivered.get(entry.name, (0, 0))
+        share = given / asked if asked else 0.0
+        mark: Mark = "yes" if given == asked else "partly" if share >= DELIVERED else "no"
+        return Answer("Delivers", mark, percent(share), f"{given:,} of {asked:,}")
+
+    def answer(self, entry: Entry, score: Score) -> Answer:
+        question, one = self.question(score), self.mean(entry, score)
+        if one.value is None or not is_blind(entry, score):
+            why = "the judge helped to make it" if one.value is not None else "no score"
+            return Answer(question, "unknown", why, stand_in=score.stand_in)
+        numbers = _number(score, one.value)
+        numbers += f" ({between(one.interval, _decimals(score))})" if one.interval else ""
+        mark, words = self.level(score, one)
+        if score.dimension in _EDITS:
+            mark, words = self.against_nothing(entry, score, mark, words)
+        return Answer(question, mark, words, numbers, score.stand_in)
+
+    def level(self, score: Score, one: Estimate) -> tuple[Mark, str]:
+        """Where the mean and its interval lie on a scale from 0 to 1."""
+        if one.value is None or one.low is None or one.high is None:
+            return "unknown", "too few to tell"
+        if score.high != 1:
+            return "unknown", "no fixed scale"
+        mean, low, high = one.value, one.low, one.high
+        if score.better == "lower":
+            mean, low, high = 1 - mean, 1 - high, 1 - low
+        if mean >= GOOD and low > POOR:
+            return "yes", "mostly" if mean < 0.95 else "nearly always"
+        if mean < POOR and high < GOOD:
+            return "no", "little"
+        return "partly", "in part"
+
+    def against_nothing(
+        self, entry: Entry, score: Score, mark: Mark, words: str
+    ) -> tuple[Mark, str]:
+        """An edit must be better than none before anything else is said of it."""
+        if not self.nothing:
+            return mark, words
+        basis, metric = self.material.basis, score.name
+        pair = self.statistics.against(basis, metric, entry.name, self.nothing, CONTROLS)
+        if pair is None or pair.difference is None:
+            return mark, words
+        if pair.interval is None:
+            return "unknown", words
+        ahead = pair.interval.low > 0 if pair.run_a == entry.name else pair.interval.high < 0
+        if not (ahead if score.better == "higher" else not ahead):
+            return "no", "no better than doing nothing"
+        return ("partly", "a little") if mark == "no" else (mark, words)
+
+    def mean(self, entry: Entry, score: Score) -> Estimate:
+        found = self.statistics.overall.get((self.material.basis, entry.name, score.name))
+        return found.micro if found else Estimate()
+
+    def weakest(self, entry: Entry) -> str:
+        """The group where the first leading score is worst."""
+        score, group = self.leads[0], self.material.groups[0]
+        places = [
+            (names, summary)
+            for (basis, run, metric, names), summary in self.statistics.finer[group.name].items()
+            if (basis, run, metric) == (self.material.basis, entry.name, score.name)
+            and summary.micro.value is not None
+        ]
+        large = [one for one in places if one[1].n_cases >= FEW] or places
+        if len(places) < 2:
+            return ""
+
+        def worth(one: tuple[str, Summary]) -> tuple[float, str]:
+            value = one[1].micro.value or 0.0
+            return (-value if score.better == "lower" else value), one[0]
+
+        names, summary = min(large, key=worth)
+        cases = counted(summary.n_cases, "case")
+        return f"{names}: {_number(score, summary.micro.value)}, {cases}"
+
+    def sure(self, entry: Entry) -> str:
+        return "; ".join(self._sure(entry))
+
+    def _sure(self, entry: Entry) -> Iterator[str]:
+        sources = self.sources(entry)
+        yield f"{'only ' if sources < ENOUGH else ''}{counted(sources, 'source image')}"
+        score = self.leads[0]
+        one = self.mean(entry, score)
+        if one.low is not None and one.high is not None:
+            yield f"± {_number(score, (one.high - one.low) / 2)}"
+        pairs = self.statistics.compared(self.material.basis, MODELS, score.name)
+        own = [pair for pair in pairs if entry.name in (pair.run_a, pair.run_b)]
+        tied = sum(not pair.significant() for pair in own)
+        if own and tied:
+            whom = "the other" if len(own) == 1 else f"{tied} of {len(own)} others"
+            yield f"tied with {whom}"
+        elif own:
+            yield "told apart from all others"
+
+    def sources(self, entry: Entry) -> int:
+        rows = [entry.rows[self.material.places[key][1]] for key in entry.cases - entry.absent]
+        return len({row.source for row in rows})
+
+
+def _number(score: Score, value: float | None) -> str:
+    return number(value, _decimals(score))
+
+
+def _decimals(score: Score) -> int:
+    """A verdict is not more exact than it is sure."""
+    return min(2, score.decimals)
