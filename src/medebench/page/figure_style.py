@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 import unicodedata
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -127,6 +128,25 @@ def legend_columns(labels: Sequence[str], width: float) -> int:
     """How many columns of a legend with these labels fit into `width` inches."""
     longest = max(map(len, labels), default=1)
     return max(1, min(len(labels), int(width * 72 / (4.5 * longest + 34))))
+
+
+def span(
+    values: Iterable[float], low: float = -math.inf, high: float = math.inf
+) -> tuple[float, float]:
+    """The ends of an axis that fits the points, in round numbers; at most those of the scale.
+
+    >>> span([0.43, 0.79], 0, 1), span([0.1, 0.97], 0, 1), span([11.2, 14.1])
+    ((0.4, 0.8), (0.0, 1.02), (11.0, 14.5))
+    """
+    given = [value for value in values if math.isfinite(value)] or [0.0, 1.0]
+    first, last = min(given), max(given)
+    width = max(last - first, 1e-9 + 0.1 * abs(last))
+    step = 10.0 ** math.floor(math.log10(width))
+    step *= 1.0 if width > 5 * step else 0.5 if width > 2 * step else 0.2
+    ends = step * math.floor(first / step), step * math.ceil(last / step)
+    edge = 0.02 * (ends[1] - ends[0])
+    fitted = (max(ends[0], low - edge), min(ends[1], high + edge))
+    return round(fitted[0], 6), round(fitted[1], 6)
 
 
 def bare(axes: Axes, *, grid: str = "x") -> None:

@@ -1,4 +1,4 @@
-"""A score case by case, group by group: a mean hides what a strip shows."""
+"""A score case by case, model by model: a mean hides what a strip shows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from medebench.analysis.score_frame import case_means, clean_scores
-from medebench.page.figure_style import WIDTH, bare, figure, legend_columns, plain
+from medebench.page.figure_style import WIDTH, bare, figure, plain, span
 from medebench.page.palette import INK
 from medebench.page.score_columns import Score
 from medebench.reporting.figures.inflation import MANY
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from medebench.reporting.figures.draw_report import Subject
 
-_ROW = 0.3
+_ROW = 0.36
 
 
 def draw(subject: Subject, score: Score) -> AbstractContextManager[Figure] | None:
@@ -28,7 +28,7 @@ def draw(subject: Subject, score: Score) -> AbstractContextManager[Figure] | Non
     rows = clean_scores(subject.material.frame).filter(
         (pl.col("metric") == score.name) & pl.col("run").is_in(list(shown))
     )
-    means = case_means(rows, ["run"]).sort("group", "case", "run")
+    means = case_means(rows, ["run"]).sort("case", "run")
     return _draw(subject, score, means, shown) if len(means) else None
 
 
@@ -36,46 +36,33 @@ def draw(subject: Subject, score: Score) -> AbstractContextManager[Figure] | Non
 def _draw(
     subject: Subject, score: Score, means: pl.DataFrame, shown: dict[str, int]
 ) -> Iterator[Figure]:
-    groups = sorted(
-        means.partition_by("group", maintain_order=True),
-        key=lambda part: (-float(np.median(part["value"].to_numpy())), part["group"][0]),
-    )
-    names = [f"{plain(part['group'][0], 24)}  ({part['case'].n_unique()})" for part in groups]
+    runs = [run for run in shown if run in set(means["run"])]
+    parts = [means.filter(pl.col("run") == run)["value"].to_numpy() for run in runs]
+    names = [f"{plain(run, 24)}  ({len(part):,})" for run, part in zip(runs, parts, strict=True)]
     many = len(means) > MANY
-    labels = [plain(name, 24) for name in shown]
-    columns = legend_columns(labels, WIDTH)
-    legend_rows = -(-len(shown) // columns)
-    height = _ROW * len(groups) + 0.55 + 0.2 * legend_rows
+    height = _ROW * len(runs) + 0.5
     with figure(WIDTH, height) as made:
         left = min(0.4, 0.03 + 0.0112 * max(map(len, names)))
-        bottom = (0.42 + 0.2 * legend_rows) / height
+        bottom = 0.42 / height
         axes = made.add_axes((left, bottom, 0.98 - left, 1 - bottom - 0.06 / height))
         rng = np.random.default_rng(0)
-        for place, part in enumerate(groups):
-            values = part["value"].to_numpy()
-            jitter = rng.uniform(-0.3, 0.3, len(values))
+        for place, (run, values) in enumerate(zip(runs, parts, strict=True)):
             axes.scatter(
                 values,
-                place + jitter,
+                place + rng.uniform(-0.3, 0.3, len(values)),
                 s=4 if many else 8,
-                c=[subject.colours[shown[run]].light for run in part["run"]],
+                color=subject.colours[shown[run]].light,
                 alpha=0.4 if many else 0.7,
                 linewidths=0,
                 rasterized=many,
             )
             if len(values) >= 5:
                 _box(axes, values, place)
-        axes.set_yticks(range(len(groups)), names)
-        axes.set_ylim(len(groups) - 0.45, -0.55)
-        low = min(0.0, float(means["value"].to_numpy().min()))
-        axes.set_xlim(low, 1.01 if score.high <= 1 else None)
+        axes.set_yticks(range(len(runs)), names)
+        axes.set_ylim(len(runs) - 0.45, -0.55)
+        axes.set_xlim(span(np.concatenate(parts), score.low, score.high))
         axes.set_xlabel(score.label + (" (stand-in)" if score.stand_in else ""))
         bare(axes)
-        handles = [
-            axes.plot([], [], "o", color=subject.colours[index].light, ms=4)[0]
-            for index in shown.values()
-        ]
-        made.legend(handles, labels, loc="lower center", ncols=columns, handletextpad=0.2)
         yield made
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from medebench.analysis import Correlation
-from medebench.page.figure_style import WIDTH, bare, figure, legend_columns, plain
+from medebench.page.figure_style import WIDTH, bare, figure, legend_columns, plain, span
 from medebench.page.palette import INK, Colour
 from medebench.reporting.figures.inflation import MANY
 
@@ -122,7 +122,7 @@ def _panel(axes: Axes, link: Link, colours: Sequence[Colour]) -> None:
             marker="o",
             ms=3,
         )
-    axes.set(xlim=(-0.03, max(0.6, float(x.max()) + 0.05)), ylim=(-0.04, 1.05))
+    axes.set(xlim=span(x, 0, 1), ylim=span(y + shift, -0.02, 1.02))
     axes.set_xlabel(f"{link.kind} IoU with the ROI")
     axes.set_title(_short(link.pooled), loc="left")
     bare(axes, grid="both")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
 from medebench.analysis.published_tables import published_table
-from medebench.page.figure_style import WIDTH, bare, figure, plain
+from medebench.page.figure_style import WIDTH, bare, figure, plain, span
 from medebench.page.palette import MUTED
 from medebench.page.point_labels import place_labels
 from medebench.page.score_columns import Score
@@ -59,19 +58,15 @@ def _draw(subject: Subject, across: Score, up: Score) -> Iterator[Figure]:
             points.append((x.value, y.value, plain(entry.name, 22), colour.light))
         if subject.published and across.name == "cp_published":
             points += _published(axes)
-        axes.set_xlim(_floor(x for x, *_ in points), 1.04)
-        axes.set_ylim(_floor(y for _, y, *_ in points), 1.05)
+        # Intervals may reach farther than the points.
+        axes.set_xlim(span([*axes.dataLim.intervalx, *(x for x, *_ in points)], 0, 1))
+        axes.set_ylim(span([*axes.dataLim.intervaly, *(y for _, y, *_ in points)], 0, 1))
         axes.set_xlabel(f"{across.label} (outside the ROI stays as it was) →")
         stand_in = ", stand-in" if up.stand_in else ""
         axes.set_ylabel(f"{up.label} (looks real{stand_in}) →")
         bare(axes, grid="both")
         place_labels(axes, points)
         yield made
-
-
-def _floor(values: Iterable[float]) -> float:
-    """Where an axis begins: a tenth below the lowest point, and not far above the middle."""
-    return min(0.5, math.floor(10 * min([*values, 1.0]) - 1) / 10)
 
 
 def _published(axes: Axes) -> list[tuple[float, float, str, str]]:

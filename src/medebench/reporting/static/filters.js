@@ -16,7 +16,7 @@ MB.filters = (() => {
     if ($("f-type")) MB.options($("f-type"), [...any("any"), ...store.typeNames], "");
     MB.options($("f-score"), scores.map((score) => [score.name, score.label]), start);
     for (const id of ["f-text", "f-low", "f-high"]) $(id).value = "";
-    $("f-sort").value = "id";
+    $("f-sort").value = runs.filter((run) => !run.control).length > 1 ? "disputed" : "worst";
   };
   clear();
 
@@ -33,6 +33,13 @@ MB.filters = (() => {
       haystack.set(one, [one.key, ...one.texts.map((part) => part.text), ...one.groups].join("\n").toLowerCase());
     }
     return haystack.get(one);
+  };
+
+  // How far the models that are shown differ on a case.
+  const dispute = (one, metric) => {
+    const known = runs.filter((r) => !r.control && !hidden.has(r.index))
+      .map((r) => caseValue(r.index, one.index, metric)).filter((value) => value !== null);
+    return known.length > 1 ? Math.max(...known) - Math.min(...known) : null;
   };
 
   // The score of a case: of the chosen run, or the mean over the runs that are shown.
@@ -68,11 +75,13 @@ MB.filters = (() => {
     }
     const up = byName.get(metric)?.better === "lower" ? -1 : 1;
     const sort = $("f-sort").value;
+    const gaps = new Map(sort === "disputed" ? found.map(([one]) => [one, dispute(one, metric) ?? 0]) : []);
     const last = (value) => (value === null ? Infinity : value);
     const orders = {
       worst: (a, b) => last(a[1] === null ? null : up * a[1]) - last(b[1] === null ? null : up * b[1]),
       best: (a, b) => last(a[1] === null ? null : -up * a[1]) - last(b[1] === null ? null : -up * b[1]),
       missing: (a, b) => (a[1] === null ? 0 : 1) - (b[1] === null ? 0 : 1),
+      disputed: (a, b) => last(a[1] === null ? null : -gaps.get(a[0])) - last(b[1] === null ? null : -gaps.get(b[0])),
       roi: (a, b) => (b[0].share ?? -1) - (a[0].share ?? -1),
     };
     // Two missing values compare as NaN, which would leave the order undefined.

@@ -112,6 +112,8 @@
         ...runs.map((run) => el("th", { scope: "col", class: "heat" }, named(run))))),
       el("tbody", {}, ...rows.map((group, i) => el("tr", {}, el("th", { scope: "row", text: group }),
         ...grid[i].map((one, j) => cell(one, runs[j], group))))));
+    // All organs at once; only many rows get a window of their own.
+    MB.$("group-table").parentElement.classList.toggle("tall", rows.length > 24);
     const stops = [0, 0.25, 0.5, 0.75, 1].map((t) => paint(t)[0]).join(", ");
     MB.fill(MB.$("group-scale"), known.length ? MB.number(score, low) : "", el("i", { "--ramp": `linear-gradient(90deg, ${stops})` }),
       known.length ? MB.number(score, high) : "", el("span", { text: ` ${words[score.better]}` }));
