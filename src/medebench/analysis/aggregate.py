@@ -10,6 +10,7 @@ from medebench.analysis.interval import LEVEL, UNBOUNDED, Bounds
 from medebench.analysis.macro import macro_mean
 from medebench.analysis.means import Mean, mean
 from medebench.analysis.score_frame import case_means, clean_scores
+from medebench.reason_groups import group_reasons, reasons_in_words
 
 Value = float | int | str | None
 
@@ -130,36 +131,27 @@ def coverage_text(
     scored: int,
     total: int,
     reasons: Iterable[tuple[str, int] | Mapping[str, object]] = (),
-    *,
-    most: int = 3,
 ) -> str:
     """Over how many of how many an average was taken, and why not over all.
 
-    Takes reasons as pairs, or as the structs of `summarise`; names the `most` frequent.
+    Takes reasons as pairs, or as the structs of `summarise`; those that say the same are counted
+    together.
 
     >>> coverage_text(61, 63, [("ROI too large", 2)])
-    'scored 61 of 63, 2 undefined (ROI too large)'
-    >>> coverage_text(58, 63, [("ROI too large", 3), ("judge refused", 2)])
-    'scored 58 of 63, 5 undefined (3 ROI too large, 2 judge refused)'
+    'scored 61 of 63; 2 ROI too large'
+    >>> coverage_text(58, 63, [("a.png: not an image", 3), ("b.png: not an image", 2)])
+    'scored 58 of 63; 5 not an image'
     >>> coverage_text(63, 63)
     'scored 63 of 63'
     """
-    text = f"scored {scored} of {total}"
-    if scored == total:
-        return text
+    text = f"scored {scored:,} of {total:,}"
     pairs = [
         (str(r["reason"]), int(str(r["count"]))) if isinstance(r, Mapping) else (r[0], r[1])
         for r in reasons
     ]
-    text += f", {total - scored} undefined"
-    if not pairs:
+    if scored == total or not pairs:
         return text
-    if len(pairs) == 1:
-        return f"{text} ({pairs[0][0]})"
-    named = [f"{count} {reason}" for reason, count in pairs[:most]]
-    if rest := sum(count for _, count in pairs[most:]):
-        named.append(f"{rest} for other reasons")
-    return f"{text} ({', '.join(named)})"
+    return f"{text}; {reasons_in_words(group_reasons(pairs))}"
 
 
 def _statistics(

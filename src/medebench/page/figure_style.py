@@ -135,8 +135,8 @@ def span(
 ) -> tuple[float, float]:
     """The ends of an axis that fits the points, in round numbers; at most those of the scale.
 
-    >>> span([0.43, 0.79], 0, 1), span([0.1, 0.97], 0, 1), span([11.2, 14.1])
-    ((0.4, 0.8), (0.0, 1.02), (11.0, 14.5))
+    >>> span([0.43, 0.79], 0, 1), span([0.12, 0.97], 0, 1), span([11.2, 14.1])
+    ((0.4, 0.8), (0.1, 1.0), (11.0, 14.5))
     """
     given = [value for value in values if math.isfinite(value)] or [0.0, 1.0]
     first, last = min(given), max(given)

@@ -172,8 +172,9 @@ def _example_pictures(
     diagnosis: Diagnosis | None, views: Views, examples: Mapping[str, Sequence[Example]]
 ) -> Iterator[tuple[str, str, str]]:
     """The pictures that are shown among the text, where no script is needed to see them."""
-    found = [one for some in diagnosis.examples.values() for one in some] if diagnosis else []
-    for one in (*found, *(one for some in examples.values() for one in some)):
+    found: list[Found | Example] = [one for some in examples.values() for one in some]
+    found += [one for some in diagnosis.examples.values() for one in some] if diagnosis else []
+    for one in found:
         place = one.entry.index, one.case, one.k
         pack, case = views.pack_of(one.case), views.cases[one.case]
         for key in (case.key("previous"), case.key("reference"), views.outputs[place].key):

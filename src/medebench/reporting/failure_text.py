@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from medebench.analysis.estimate import Estimate
@@ -11,9 +12,11 @@ from medebench.page.number import between as ends
 from medebench.page.number import number as as_text
 from medebench.page.number import percent, percent_between
 from medebench.page.table import csv_text
+from medebench.reason_groups import group_reasons, reasons_in_words
 from medebench.reporting.collect import Entry
 from medebench.reporting.diagnosis import GAIN, Attention, Diagnosis, Profile
 from medebench.reporting.floor_rows import FloorRow
+from medebench.reporting.run_findings import Found
 from medebench.runs.stages.attention_scores import ATTENTION
 
 Cell = tuple[str, str, str]
@@ -41,10 +44,7 @@ def summary(diagnosis: Diagnosis) -> list[str]:
     one = diagnosis.everything
     shown = [p for p in diagnosis.profiles if p.entry and not p.entry.control]
     who = f"{len(shown)} models" if len(shown) > 1 else shown[0].name if shown else "the controls"
-    found = [
-        f"Of the {one.known:,} outputs of {who}, {one.counts['success']:,} are a success "
-        f"({percent(one.success.value)}{_ends(one.success)})."
-    ]
+    found = [_successes(diagnosis, who)]
     failures = sorted(
         ((count, kind) for kind, count in one.counts.items() if count and kind != "success"),
         key=lambda item: -item[0],
@@ -55,8 +55,36 @@ def summary(diagnosis: Diagnosis) -> list[str]:
     if len(shown) > 1 and (typical := _typical(shown)):
         found.append(f"In at least half of an editor’s outputs: {'; '.join(typical)}.")
     if one.none:
-        found.append(f"{one.none:,} outputs have no finding; the CSV says why.")
+        groups = group_reasons(Counter(o.why for o in _counted(diagnosis) if not o.type).items())
+        found.append(
+            f"What is undecided is no random part of the outputs: {reasons_in_words(groups)}."
+        )
     return found
+
+
+def _counted(diagnosis: Diagnosis) -> list[Found]:
+    """Outputs of models; where there are none, of controls."""
+    return [o for o in diagnosis.found if not o.entry.control] or list(diagnosis.found)
+
+
+def _successes(diagnosis: Diagnosis, who: str) -> str:
+    """How many edits are right, between the least and the most that the undecided ones allow."""
+    one = diagnosis.everything
+    right, outputs = one.counts["success"], one.outputs
+    least, most = percent(right / outputs), percent((right + one.none) / outputs)
+    bounds = f"{least} of all if no undecided one is, {most} if all are"
+    if not any(not stand_in for _, stand_in, _ in diagnosis.judges):
+        return (
+            f"How many of the {outputs:,} edits of {who} are right is not known: no judge has "
+            f"looked. By pixels alone {right:,} of {one.known:,} come close to their reference"
+            + (f", and {one.none:,} cannot be decided ({bounds})." if one.none else ".")
+        )
+    if one.none:
+        return f"Of the {outputs:,} outputs of {who}, {right:,} are a success: {bounds}."
+    return (
+        f"Of the {outputs:,} outputs of {who}, {right:,} are a success "
+        f"({percent(one.success.value)}{_ends(one.success)})."
+    )
 
 
 def _typical(profiles: Sequence[Profile]) -> list[str]:

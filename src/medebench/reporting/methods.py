@@ -75,8 +75,7 @@ def dollars(amount: float) -> str:
 def warnings_of(material: Material) -> list[str]:
     """What makes the runs less comparable than they look, or their scores less sure."""
     found = [out_of_date(material, *material.outdated)] if material.outdated else []
-    prints = {entry.run.info.cases.fingerprint for entry in material.entries}
-    if len(prints) > 1:
+    if not material.same_cases:
         parts: dict[str, list[str]] = {}
         for entry in material.entries:
             parts.setdefault(f"{entry.extent} of {entry.run.info.cases.name}", []).append(
@@ -84,7 +83,7 @@ def warnings_of(material: Material) -> list[str]:
             )
         texts = "; ".join(f"{listed(names)}: {extent}" for extent, names in parts.items())
         found.append(
-            f"The runs were made on different case sets (their fingerprints differ). {texts}. "
+            f"The runs were made on different cases. {texts}. "
             "Comparisons are made only over shared cases."
         )
     if material.clashes:
@@ -117,17 +116,18 @@ def warnings_of(material: Material) -> list[str]:
             "Rows that an earlier medebench wrote without checksums, so that damage to them would "
             f"not show: {rows}."
         )
-    failed = {
-        entry.name: sum(row.sha256 is None for row in entry.outputs.values())
-        for entry in material.entries
-    }
-    lost = [f"{name} {count}" for name, count in failed.items() if count]
+    lost = [
+        f"{name} {asked - given:,} of {asked:,}"
+        for name, (given, asked) in material.delivered.items()
+        if given < asked
+    ]
     if lost:
-        found.append(f"Outputs that could not be made and count as missing: {', '.join(lost)}.")
+        counts = "count as doing nothing" if material.basis == "asked" else "are left out of means"
+        found.append(f"Outputs that were not delivered, which {counts}: {', '.join(lost)}.")
     unfinished = [
         f"{entry.name} {entry.extent}"
         for entry in material.entries
-        if len(entry.cases) < entry.run.info.cases.count
+        if len(entry.cases - entry.absent) < entry.run.info.cases.count
     ]
     if unfinished:
         found.append(f"Unfinished runs: {', '.join(unfinished)}.")

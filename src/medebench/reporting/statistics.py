@@ -122,7 +122,7 @@ def compute(material: Material, workers: int | None = None, *, detailed: bool = 
             lambda one: ((one[0], one[1].name), _compare(material, *one, detailed)), wanted, workers
         )
     )
-    pairs = {
+    pairs: dict[tuple[str, str, str], list[Comparison]] = {
         (basis, family, score.name): some
         for basis, score in wanted
         for family, some in found[basis, score.name].items()

@@ -34,7 +34,9 @@ def finding(material: Material, statistics: Statistics, headline: str) -> Findin
     leads = dimensions(material.scores, headline, material.task)
     first, then = [_extent(material)], []
     if material.models:
-        first += [_leader(material, statistics, score) for score in leads if score.ranked]
+        ranked = [score for score in leads if score.ranked]
+        first += [_leader(material, statistics, score) for score in ranked[:1]]
+        then += [_leader(material, statistics, score) for score in ranked[1:]]
         first += _power(material, statistics, leads)
         then += _beaten(material, statistics, leads)
     else:

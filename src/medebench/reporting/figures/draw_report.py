@@ -122,8 +122,8 @@ def _sketches(subject: Subject) -> Iterator[Sketch]:
         yield Sketch(
             f"distribution-{score.dimension if score.judge else score.name}",
             f"{score.label} case by case",
-            f"Each point is one case (mean over its outputs){only}; box: middle half, line: median, "
-            f"whiskers: 5 % to 95 %.{_stand_in([score])}",
+            f"Each point is one case (mean over its outputs){only}; box: middle half, "
+            f"line: median, whiskers: 5 % to 95 %.{_stand_in([score])}",
             lambda score=score: distribution.draw(subject, score),  # type: ignore[misc]
             score.name if score.name in present and len(present) > 1 else "",
         )
