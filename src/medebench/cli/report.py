@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -34,6 +34,20 @@ def report(
     published: Annotated[
         bool, typer.Option(help="Show the rows of the paper's seven models (editing only).")
     ] = True,
+    failures: Annotated[
+        Literal["count", "omit"],
+        typer.Option(
+            help="What the page begins with: a failed output counts as doing nothing, "
+            "or is left out. It can show both."
+        ),
+    ] = "count",
+    scale: Annotated[
+        bool,
+        typer.Option(
+            help="Work out what doing nothing and copying the answer get "
+            "where no control is among the runs."
+        ),
+    ] = True,
     study: Annotated[
         Path | None,
         typer.Option(
@@ -60,6 +74,8 @@ def report(
             headline=headline,
             title=title,
             published=published,
+            failures=failures,
+            scale=scale,
             study=study,
             database=database,
             workers=workers,
@@ -67,8 +83,11 @@ def report(
         )
     if as_json:
         facts = {"page": str(made.index), "table": made.table.to_json()}
+        facts["verdict"] = made.verdicts.json() if made.verdicts else None
         print_json(facts | {"out_of_date": outdated_facts(made.outdated)})
     else:
+        if made.verdicts is not None:
+            print_table(made.verdicts.rich(table_width()))
         if made.table.columns:
             print_table(made.table.rich(table_width()))
         if made.learned:

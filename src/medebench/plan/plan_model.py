@@ -86,6 +86,10 @@ class ReportEntry(_Part):
     headline: Literal["cp", "cp_published"] = "cp"
     title: str | None = None
     published: bool = True
+    #: Whether a failed output counts as doing nothing in what the page begins with, or is left out.
+    failures: Literal["count", "omit"] = "count"
+    #: Whether to work out what doing nothing gets, where no control is among the runs.
+    scale: bool = True
 
 
 class GroundEntry(_Part):

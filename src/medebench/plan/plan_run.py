@@ -154,6 +154,8 @@ class _Job:
                     headline=model.report.headline,
                     title=model.report.title,
                     published=model.report.published,
+                    failures=model.report.failures,
+                    scale=model.report.scale,
                     workers=self.how["workers"],
                     progress=progress,
                 )

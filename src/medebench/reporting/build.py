@@ -14,6 +14,7 @@ from medebench.page.image_packs import unpack
 from medebench.page.page_folder import Folder, script
 from medebench.page.score_columns import HEADLINES, dimensions
 from medebench.page.section import Section
+from medebench.page.table import Table
 from medebench.progress import Progress, silent
 from medebench.reporting.case_views import Views, pack_views
 from medebench.reporting.collect import Failures, Material, collect
@@ -31,6 +32,7 @@ from medebench.reporting.scale_runs import scale_runs
 from medebench.reporting.sections import MATERIAL, RESULTS
 from medebench.reporting.statistics import compute
 from medebench.reporting.table_data import comparisons_csv, group_csv, page_data
+from medebench.reporting.verdict import make_verdicts
 from medebench.runs.run_folder import Run
 
 _TITLE = "Text-guided medical image editing"
@@ -45,6 +47,8 @@ class Report:
 
     index: Path
     table: HeadlineTable
+    #: Whether each model can be trusted, if there is one.
+    verdicts: Table | None = None
     #: Whether there is a section of learned metrics.
     learned: bool = False
     #: How many scores are left out because their cases changed, and of how many cases.
@@ -165,7 +169,9 @@ def build_report(
     )
     folder.close(views.facts)
     learned = contents.learned is not None
-    return Report(folder.path / "index.html", table, learned, material.outdated)
+    verdicts = make_verdicts(material, statistics, lead)
+    told = verdicts.table() if verdicts else None
+    return Report(folder.path / "index.html", table, told, learned, material.outdated)
 
 
 def _example_pictures(

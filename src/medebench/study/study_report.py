@@ -8,6 +8,7 @@ from pathlib import Path
 from medebench.page.section import Section
 from medebench.progress import Progress, silent
 from medebench.reporting import Report, build_report
+from medebench.reporting.collect import Failures
 from medebench.runs.run_folder import Run, open_ledgers
 from medebench.runs.score_run import open_runs
 from medebench.study.rankings_source import read_study
@@ -22,6 +23,8 @@ def report(
     headline: str | None = None,
     title: str | None = None,
     published: bool = True,
+    failures: Failures = "count",
+    scale: bool = True,
     study: str | Path | None = None,
     database: str | None = None,
     sections: Sequence[Section] = (),
@@ -37,6 +40,10 @@ def report(
             of the task's headline scores.
         title: title of the page.
         published: whether to show the rows of the paper's models.
+        failures: "count" begins with tables in which a failed output scores as doing nothing does,
+            "omit" with those over what was delivered; the page has both.
+        scale: whether to work out what doing nothing and copying the answer get where no control
+            is among the runs: pixels and the stand-in only, kept in the cache folder.
         study: a study's folder or a CSV file of rankings; adds a section on what people said.
         database: where the answers are, if not in the study's folder.
         sections: further sections of your own.
@@ -60,6 +67,8 @@ def report(
             headline=headline,
             title=title,
             published=published,
+            failures=failures,
+            scale=scale,
             sections=[*people, *sections],
             workers=workers,
             progress=progress,
