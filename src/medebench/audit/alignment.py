@@ -1,4 +1,4 @@
-"""Whether before and after show the same scene in the same place, outside the region.
+"""How well two views of a pair agree in place, and where they would agree best.
 
 Two views of a pair are compared on a 64 x 64 grid: their detail (coarse light taken away, for the
 light differs between two photographs) and their edges. The better of the two correlations counts.
@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
-from medebench.audit.audit_finding import Finding, examples
 from medebench.audit.file_facts import VIEW
 
 #: Below this a pair is no more alike than two unrelated pictures.
@@ -48,50 +47,31 @@ class Alignment:
         far = max(map(abs, self.shift)) >= SHIFT / VIEW
         return far and self.best >= FITS and self.best - self.here >= GAIN
 
-    @property
-    def bad(self) -> bool:
-        return self.here < UNRELATED or self.displaced
-
-    def __str__(self) -> str:
-        text = f"correlation {self.here:.2f}"
-        if self.displaced:
-            text += f", {self.best:.2f} at an offset of {self.shift[0]:+.0%} of the width"
-            text += f" and {self.shift[1]:+.0%} of the height"
-        return text
-
 
 def compare(
-    previous: NDArray[np.uint8], reference: NDArray[np.uint8], outside: NDArray[np.uint8] | None
+    previous: NDArray[np.uint8],
+    reference: NDArray[np.uint8],
+    outside: NDArray[np.bool_] | None,
+    search: bool = False,
 ) -> Alignment | None:
-    """How well two views agree where `outside` is set; None if too little is there to tell."""
-    free = np.ones_like(previous, np.bool_) if outside is None else outside.astype(np.bool_)
+    """How well two views agree where `outside` is set; None if too little is there to tell.
+
+    Other places are tried where this one does not fit, or always with `search`.
+    """
+    free = np.ones_like(previous, np.bool_) if outside is None else outside
     if free.mean() < ENOUGH:
         return None
     pairs = [(_detail(previous), _detail(reference)), (_edges(previous), _edges(reference))]
     if max(field[free].std() for field in pairs[0]) < CONTRAST:
         return None
     here = max(_correlation(first[free], second[free]) for first, second in pairs)
-    if here > 1 - GAIN:
+    if here > 1 - GAIN and not search:
         return Alignment(here, here, (0.0, 0.0))
     weight = free.astype(np.float32)
     maps = np.maximum(*(_shifted_correlations(first, second, weight) for first, second in pairs))
     row, column = np.unravel_index(int(maps.argmax()), maps.shape)
     shift = ((int(column) - REACH) / VIEW, (int(row) - REACH) / VIEW)
     return Alignment(here, float(maps[row, column]), shift)
-
-
-def finding(bad: list[tuple[str, Alignment]]) -> Finding | None:
-    if not bad:
-        return None
-    worst = sorted(bad, key=lambda item: item[1].here)
-    return Finding(
-        "warning",
-        "misaligned-pair",
-        "before and after do not show the same scene in the same place outside the ROI",
-        tuple(case_id for case_id, _ in bad),
-        examples(f"case {case_id}: {alignment}" for case_id, alignment in worst),
-        "look at the pairs; align the reference or read pixel scores against it with care",
-    )
 
 
 def _detail(view: NDArray[np.uint8]) -> Field:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from medebench.audit.finding_kinds import AUDIT_VERSION, Kind, Severity, kind_of
 
 if TYPE_CHECKING:
     from medebench.audit.fix import FixReport
-
-Severity: TypeAlias = Literal["error", "warning", "note"]
 
 _RANK: dict[Severity, int] = {"error": 0, "warning": 1, "note": 2}
 
@@ -26,22 +26,45 @@ class Member(NamedTuple):
 class Finding:
     """One kind of flaw, with every case that has it."""
 
-    severity: Severity
     code: str
-    title: str
     cases: tuple[str, ...]
     detail: str
-    remedy: str
     #: For flaws that cases have together (duplicates); empty for all others.
     groups: tuple[tuple[Member, ...], ...] = ()
+    #: Where it is not that of the kind.
+    own_severity: Severity | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """What it says of every finding of this code: label, remedy, effect on which scores."""
+        return kind_of(self.code)
+
+    @property
+    def severity(self) -> Severity:
+        return self.own_severity or self.kind.severity
+
+    @property
+    def title(self) -> str:
+        return self.kind.label
+
+    @property
+    def remedy(self) -> str:
+        return self.kind.remedy
 
     def to_json(self) -> dict[str, Any]:
         value: dict[str, Any] = {"severity": self.severity, "code": self.code, "title": self.title}
         value |= {"count": len(self.cases), "cases": list(self.cases)}
         value |= {"detail": self.detail, "remedy": self.remedy}
+        value |= {"effect": self.kind.effect, "spoils": list(self.kind.spoils)}
         if self.groups:
             value["groups"] = [[member._asdict() for member in group] for group in self.groups]
         return value
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Finding:
+        groups = (tuple(Member(**one) for one in group) for group in value.get("groups", ()))
+        ids, severity = tuple(value["cases"]), value["severity"]
+        return cls(value["code"], ids, value["detail"], tuple(groups), severity)
 
 
 @dataclass(frozen=True)
@@ -91,8 +114,14 @@ class Audit:
     def to_json(self) -> dict[str, Any]:
         copy = {"fix": self.fix.to_json()} if self.fix else {}
         names = ("name", "source", "cases", "unusable", "files", "errors", "warnings", "notes")
-        told = {name: getattr(self, name) for name in names}
+        told = {"version": AUDIT_VERSION} | {name: getattr(self, name) for name in names}
         return told | {"findings": [finding.to_json() for finding in self.findings]} | copy
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Audit:
+        names = ("name", "source", "cases", "unusable", "files")
+        findings = tuple(Finding.from_json(one) for one in value["findings"])
+        return cls(**{name: value[name] for name in names}, findings=findings)
 
     def _count(self, severity: Severity) -> int:
         return sum(finding.severity == severity for finding in self.findings)

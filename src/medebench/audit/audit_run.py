@@ -9,14 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
-from medebench.audit import alignment
-from medebench.audit.alignment import Alignment, compare
 from medebench.audit.audit_finding import Audit, Finding, distinct, examples, ordered
 from medebench.audit.audited_case import MASKS, Seen
 from medebench.audit.duplicates import duplicate_findings
 from medebench.audit.file_facts import Gathered, gather
 from medebench.audit.image_checks import picture_findings
 from medebench.audit.mask_checks import mask_findings
+from medebench.audit.pair_checks import PairFacts, pair_facts, pair_findings
 from medebench.audit.text_checks import text_findings
 from medebench.cases.case import Case
 from medebench.cases.caseset import CaseSet, Problem
@@ -24,15 +23,6 @@ from medebench.parallel import core_count
 from medebench.progress import Progress, silent
 from medebench.tasks import find_task
 
-_PROBLEMS = {
-    "bad-record": ("a record that is not an object", "give every case as an object of fields"),
-    "missing-field": ("a field that every case needs is missing", "fill it in"),
-    "bad-field": ("a field with a value that cannot be used", "correct the value"),
-    "bad-id": ("an id that cannot name a file", "use letters, digits, '-' and '_'"),
-    "duplicate-id": ("an id used twice", "give every case its own id"),
-    "path-escape": ("a path that leaves the set's folder", "keep all files in the folder"),
-    "missing-file": ("a file that is not there", "restore it or remove the case"),
-}
 #: Cases whose files are read ahead of the one being looked at, for each worker.
 _AHEAD = 4
 
@@ -43,16 +33,16 @@ def audit(cases: CaseSet, *, workers: int | None = None, progress: Progress = si
     for one in _examine(cases.cases, workers or core_count()):
         seen.append(one)
         progress(len(seen), len(cases))
+    pairs = list(pair_findings(seen))
+    turned = {case for one in pairs if one.code == "inverted-mask" for case in one.cases}
     findings = [
         *problem_findings(cases.problems),
         *picture_findings(seen),
-        *mask_findings(seen),
+        *mask_findings(seen, turned),
+        *pairs,
         *duplicate_findings(seen),
         *text_findings(cases, find_task(cases.task).groups),
     ]
-    bad = [(one.case.id, one.alignment) for one in seen if one.alignment and one.alignment.bad]
-    if misaligned := alignment.finding(bad):
-        findings.append(misaligned)
     return Audit(
         name=cases.name,
         source=cases.source,
@@ -69,19 +59,12 @@ def problem_findings(problems: Sequence[Problem]) -> Iterator[Finding]:
     for problem in problems:
         by_code[problem.code].append(problem)
     for code, found in by_code.items():
-        title, remedy = _PROBLEMS.get(code, (code.replace("-", " "), "correct the record"))
-        yield Finding(
-            "error",
-            code,
-            title,
-            distinct(problem.case_id for problem in found),
-            examples(
-                f"{_owner(problem.case_id)}{', ' if problem.field else ''}{problem.field}: "
-                f"{problem.message}"
-                for problem in found
-            ),
-            remedy,
+        lines = (
+            f"{_owner(problem.case_id)}{', ' if problem.field else ''}{problem.field}: "
+            f"{problem.message}"
+            for problem in found
         )
+        yield Finding(code, distinct(problem.case_id for problem in found), examples(lines))
 
 
 def _owner(case_id: str) -> str:
@@ -121,7 +104,7 @@ def _examine(cases: Sequence[Case], workers: int) -> Iterator[Seen]:
                         reading[key] = pool.submit(gather, *key)
                 submitted += 1
             found = {role: reading[key].result() for role, key in _keys(case).items()}
-            yield Seen(case, {role: one.facts for role, one in found.items()}, _alignment(found))
+            yield Seen(case, {role: one.facts for role, one in found.items()}, _pair(found))
             for key in _keys(case).values():
                 uses[key] -= 1
                 if not uses[key]:
@@ -131,9 +114,7 @@ def _examine(cases: Sequence[Case], workers: int) -> Iterator[Seen]:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _alignment(found: dict[str, Gathered]) -> Alignment | None:
+def _pair(found: dict[str, Gathered]) -> PairFacts:
     views = {role: one.view for role, one in found.items()}
-    previous, reference, free = (views.get(role) for role in ("previous", "reference", "roi"))
-    if previous is None or reference is None:
-        return None
-    return compare(previous, reference, free)
+    cover = found["roi"].cover if "roi" in found else None
+    return pair_facts(views.get("previous"), views.get("reference"), cover)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from medebench.audit.alignment import Alignment
 from medebench.audit.file_facts import FileFacts
+from medebench.audit.pair_checks import NO_PAIR, PairFacts
 from medebench.cases.case import Case
 
 #: Roles whose files are masks.
@@ -17,7 +17,7 @@ class Seen:
     case: Case
     #: By role: previous, reference, roi, keep.
     files: dict[str, FileFacts]
-    alignment: Alignment | None = None
+    facts: PairFacts = NO_PAIR
 
     def sound(self, role: str) -> FileFacts | None:
         """The facts of a file that the case has and that could be read."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from medebench.audit.audit_cache import remember
 from medebench.audit.audit_finding import Audit
 from medebench.audit.audit_run import audit
 from medebench.audit.fix import fix
@@ -45,4 +46,6 @@ def check_cases(
             target = Path(fixed).expanduser().absolute()
             copy = fix(found, target, workers=workers, progress=progress)
     with bar("checking") as progress:
-        return replace(audit(found, workers=workers, progress=progress), fix=copy)
+        result = audit(found, workers=workers, progress=progress)
+    remember(found, result)
+    return replace(result, fix=copy)

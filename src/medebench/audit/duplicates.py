@@ -28,47 +28,20 @@ def duplicate_findings(seen: Sequence[Seen]) -> Iterator[Finding]:
     copies, shared = _copies(classes, whole)
     if whole:
         prompts = {one.case.id: tuple(words(one.case.prompt)) for one in seen}
-        yield _finding(
-            "duplicate-case",
-            "cases with the same pictures and the same ROI",
-            whole,
-            [f"{_line(group, ' = ', False)} ({_prompts(group, prompts)})" for group in whole],
-            "keep one of each, unless the wording is what is compared; --fix keeps them all",
-        )
+        lines = [f"{_line(group, ' = ', False)} ({_prompts(group, prompts)})" for group in whole]
+        yield _finding("duplicate-case", whole, lines)
     if copies:
-        yield _finding(
-            "duplicate-image",
-            "the same picture, pixel by pixel, in several cases",
-            copies,
-            [_line(group, " = ") for group in copies],
-            "the cases are not independent: keep one, or rely on intervals clustered by image",
-        )
+        yield _finding("duplicate-image", copies, [_line(group, " = ") for group in copies])
     if shared:
-        yield _finding(
-            "shared-image",
-            "one picture file used by several cases",
-            shared,
-            [_line(group, " = ") for group in shared],
-            "nothing, if intended; the cases are not independent",
-            note=True,
-        )
+        yield _finding("shared-image", shared, [_line(group, " = ") for group in shared])
     if near := near_groups(classes):
-        yield _finding(
-            "near-duplicate",
-            "pictures of different cases that look the same",
-            near,
-            [_line(group, " ~ ") for group in near],
-            "inspect them: copies that were rescaled or saved again count as one source",
-        )
+        yield _finding("near-duplicate", near, [_line(group, " ~ ") for group in near])
 
 
-def _finding(
-    code: str, title: str, groups: list[_Group], lines: list[str], remedy: str, note: bool = False
-) -> Finding:
+def _finding(code: str, groups: list[_Group], lines: list[str]) -> Finding:
     ids = distinct(member.case for group in groups for member in group)
     plural = "groups" if len(groups) > 1 else "group"
-    detail = f"{len(groups):,} {plural}: {examples(lines)}"
-    return Finding("note" if note else "warning", code, title, ids, detail, remedy, tuple(groups))
+    return Finding(code, ids, f"{len(groups):,} {plural}: {examples(lines)}", tuple(groups))
 
 
 def same_cases(seen: Sequence[Seen]) -> list[_Group]:

@@ -23,6 +23,7 @@ from medebench.images.picture import (
     read_mask,
     read_picture,
 )
+from medebench.metrics.colour import TOLERANCE, to_lab
 
 #: Side of the small square pictures on which pairs are compared for alignment.
 VIEW = 64
@@ -80,14 +81,20 @@ class FileFacts:
     region: Region | None = None
 
 
-class Gathered(NamedTuple):
-    """The facts to keep, and a `VIEW`-sized picture that is dropped once its pair is compared.
+class View(NamedTuple):
+    """A picture on `VIEW` x `VIEW` cells: its greys, and its softened colours (CIE Lab)."""
 
-    The view of a picture is grey; that of a mask is 1 where a cell is free of the region.
-    """
+    grey: NDArray[np.uint8]
+    lab: NDArray[np.float32]
+
+
+class Gathered(NamedTuple):
+    """The facts to keep, and what is dropped once the pair is compared."""
 
     facts: FileFacts
-    view: NDArray[np.uint8] | None
+    view: View | None = None
+    #: Of a mask, the share of every cell of a view that it covers.
+    cover: NDArray[np.float32] | None = None
 
 
 def gather(path: Path, mask: bool, data: bytes | None = None) -> Gathered:
@@ -99,10 +106,10 @@ def gather(path: Path, mask: bool, data: bytes | None = None) -> Gathered:
         return _mask(path, data, header) if mask else _picture(path, data, header)
     except ImageError as error:
         message = str(error).removeprefix(f"{path}: ")
-        return Gathered(FileFacts(path, Flaw(_code(path, error), message)), None)
+        return Gathered(FileFacts(path, Flaw(_code(path, error), message)))
     except Exception as error:  # a decoder can fail in any way on a hostile file
         message = f"cannot be read ({type(error).__name__})"
-        return Gathered(FileFacts(path, Flaw("unreadable-image", message)), None)
+        return Gathered(FileFacts(path, Flaw("unreadable-image", message)))
 
 
 def _picture(path: Path, data: bytes, header: Image.Image) -> Gathered:
@@ -115,7 +122,7 @@ def _picture(path: Path, data: bytes, header: Image.Image) -> Gathered:
         sixteen_bit=picture.dtype == np.uint16,
         look=Look(perceptual_hash(thumb), thumb.tobytes()),
     )
-    return Gathered(facts, _grey(picture, VIEW))
+    return Gathered(facts, _view(picture))
 
 
 def _mask(path: Path, data: bytes, header: Image.Image) -> Gathered:
@@ -128,7 +135,7 @@ def _mask(path: Path, data: bytes, header: Image.Image) -> Gathered:
         region=region_of(mask, _is_zero_one(header)),
     )
     cells = cv2.resize(inside.astype(np.float32), (VIEW, VIEW), interpolation=cv2.INTER_AREA)
-    return Gathered(facts, (cells == 0).astype(np.uint8))
+    return Gathered(facts, cover=np.asarray(cells, np.float32))
 
 
 def region_of(mask: Mask, zero_one: bool = False) -> Region:
@@ -154,6 +161,16 @@ def digest(pixels: NDArray[np.generic]) -> bytes:
     summary = hashlib.blake2b(f"{pixels.shape}{pixels.dtype}".encode(), digest_size=16)
     summary.update(np.ascontiguousarray(pixels).data)
     return summary.digest()
+
+
+def _view(picture: Picture) -> View:
+    small = cv2.resize(picture, (VIEW, VIEW), interpolation=cv2.INTER_AREA)
+    # Of a 16-bit file the bits in use, as it is shown on a screen.
+    deep = picture.dtype == np.uint16
+    top = (1 << max(int(picture.max()).bit_length(), 8)) - 1 if deep else 255
+    lab = to_lab(small.astype(np.float32) / top)
+    soft = np.asarray(cv2.GaussianBlur(lab, (0, 0), TOLERANCE * VIEW), np.float32)
+    return View(_grey(picture, VIEW), soft)
 
 
 def _grey(picture: Picture, side: int) -> NDArray[np.uint8]:

@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 from medebench.audit.audited_case import MASKS, Seen
 from medebench.audit.duplicates import same_cases
 from medebench.audit.file_facts import FileFacts, gather
+from medebench.audit.finding_kinds import AUDIT_VERSION
 from medebench.audit.image_repair import repaired_mask, repaired_picture
+from medebench.audit.mojibake import mended
 from medebench.audit.text_checks import words
 from medebench.cases.case import Case, id_problem
 from medebench.cases.caseset import CaseSet
@@ -32,8 +34,12 @@ _PATH_KEYS = FOLDERS | {"previous": "previous_image", "reference": "changed_imag
 _OPTIONAL = ("caption", "key_concept", "modality", "bits", "answer", "choices", "groups")
 
 
+#: What is done to a text.
+UNDONE = ("mojibake undone",)
+
+
 class Repair(NamedTuple):
-    """What was done to one picture of a case."""
+    """What was done to one picture, or one text, of a case."""
 
     case: str
     role: str
@@ -68,10 +74,13 @@ class FixReport:
     def summary(self) -> str:
         """The copy in one line, for a person."""
         before = "already complete: " if self.already_complete else ""
+        texts = sum(repair.done == UNDONE for repair in self.repairs)
         parts = [
-            f"{before}{self.cases} cases in {self.out}: {len(self.repairs)} pictures repaired, "
-            f"{self.copied} copied as they were, {len(self.left_out)} cases left out"
+            f"{before}{self.cases} cases in {self.out}: {len(self.repairs) - texts} pictures "
+            f"repaired, {self.copied} copied as they were, {len(self.left_out)} cases left out"
         ]
+        if texts:
+            parts.append(f"{texts} texts put back into the right encoding")
         if self.duplicates_kept:
             parts.append(
                 f"{self.duplicates_kept} groups of duplicates kept: which to drop is up to you"
@@ -92,6 +101,7 @@ def fix(
 ) -> FixReport:
     """Write `cases` to the new folder `out`, with all repaired that can be repaired.
 
+    Texts that were read in the wrong encoding are put right where there is no doubt about it.
     Pictures are made upright, RGB (16 bits stay 16) and free of metadata; references and masks get
     the size of their image; masks become one channel of 0 and 255. A picture that is so already is
     copied byte for byte. Cases that cannot be used are left out and listed; duplicates stay. A
@@ -100,6 +110,7 @@ def fix(
     out = Path(out).absolute()
     made_from = {
         "cases": cases.fingerprint,
+        "audit": AUDIT_VERSION,
         "problems": [[one.case_id, one.field, one.message] for one in cases.problems],
     }
     if (stamp := read_stamp(out, made_from)) is not None:
@@ -122,7 +133,8 @@ def fix(
         report = FixReport(
             out=out,
             cases=len(fixed),
-            copied=sum(len(result.seen.files) for result in fixed) - len(repairs),
+            copied=sum(len(result.seen.files) for result in fixed)
+            - sum(repair.done != UNDONE for repair in repairs),
             repairs=repairs,
             left_out=(*problems, *(one for one in results if isinstance(one, LeftOut))),
             duplicates_kept=len(same_cases([result.seen for result in fixed])),
@@ -190,7 +202,8 @@ def _write(case: Case, editing: Path) -> _Fixed:
         if (flaw := facts[role].flaw) is not None:
             raise _Unusable(f"{role}: {flaw.message}")
     size = facts["previous"].size
-    repairs: list[Repair] = []
+    case, fields = mended(case)
+    repairs = [Repair(case.id, field, UNDONE) for field in fields]
     files: dict[str, bytes] = {}
     for role in facts:
         repaired = repaired_mask if role in MASKS else repaired_picture

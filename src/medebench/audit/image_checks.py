@@ -10,15 +10,7 @@ from medebench.audit.file_facts import FileFacts
 
 PLAIN_MODES = ("RGB", "L", "1", "RGBA", "LA", "I;16", "I;16B", "I;16L", "I")
 
-_FLAWS = {
-    "missing-file": ("a file that is not there", "restore it or remove the case"),
-    "unreadable-image": ("a file that cannot be read as an image", "save it as PNG"),
-    "truncated-image": ("a damaged or truncated image", "fetch or save it again"),
-    "oversized-image": (
-        "an image with too many pixels",
-        "make it smaller or raise MEDEBENCH_MAX_PIXELS",
-    ),
-}
+_FLAWS = ("missing-file", "unreadable-image", "truncated-image", "oversized-image")
 
 _Files = list[tuple[str, str, FileFacts]]
 
@@ -30,47 +22,28 @@ def picture_findings(seen: Sequence[Seen]) -> Iterator[Finding]:
     yield from _pairs(seen)
     sound = [entry for entry in files if entry[2].flaw is None]
     if personal := [entry for entry in sound if entry[2].personal]:
-        yield Finding(
-            "warning",
-            "personal-metadata",
-            "metadata that may identify a person, a place or a device",
-            distinct(case_id for case_id, _, _ in personal),
-            tally(kind for _, _, facts in personal for kind in facts.personal),
-            "strip it before the set is shared: --fix writes a copy without metadata",
-        )
+        kinds = tally(kind for _, _, facts in personal for kind in facts.personal)
+        ids = distinct(case_id for case_id, _, _ in personal)
+        yield Finding("personal-metadata", ids, kinds)
     yield from _notes(sound)
 
 
 def flaw_findings(files: _Files) -> Iterator[Finding]:
-    for code, (title, remedy) in _FLAWS.items():
+    for code in _FLAWS:
         found = [
             (case_id, role, facts.flaw)
             for case_id, role, facts in files
             if facts.flaw is not None and facts.flaw.code == code
         ]
         if found:
-            yield Finding(
-                "error",
-                code,
-                title,
-                distinct(case_id for case_id, _, _ in found),
-                examples(
-                    f"case {case_id}, {role}: {flaw.message}" for case_id, role, flaw in found
-                ),
-                remedy,
-            )
+            lines = (f"case {case_id}, {role}: {flaw.message}" for case_id, role, flaw in found)
+            yield Finding(code, distinct(case_id for case_id, _, _ in found), examples(lines))
 
 
 def _absent(seen: Sequence[Seen]) -> Iterator[Finding]:
-    lacking = {"reference": "no reference image", "roi": "no ROI mask"}
-    remedies = {
-        "reference": "add one to have scores against a reference",
-        "roi": "add one to have preservation and grounding measured",
-    }
-    for role, title in lacking.items():
+    for role in ("reference", "roi"):
         if ids := tuple(one.case.id for one in seen if not _has(one, role)):
-            detail = f"{len(ids):,} of {len(seen):,} cases"
-            yield Finding("note", f"no-{role}", title, ids, detail, remedies[role])
+            yield Finding(f"no-{role}", ids, f"{len(ids):,} of {len(seen):,} cases")
 
 
 def _has(one: Seen, role: str) -> bool:
@@ -90,79 +63,30 @@ def _pairs(seen: Sequence[Seen]) -> Iterator[Finding]:
         elif previous.pixels == reference.pixels:
             same.append(one.case.id)
     if sizes:
-        yield Finding(
-            "warning",
-            "reference-size",
-            "reference of a different size from its image",
-            tuple(case_id for case_id, _, _ in sizes),
-            examples(
-                f"case {case_id}: reference is {after[0]} x {after[1]}, "
-                f"image {before[0]} x {before[1]}"
-                for case_id, before, after in sizes
-            ),
-            "bring it to the size of the image; it is resized (bicubic) for every comparison",
+        lines = (
+            f"case {case_id}: reference is {after[0]} x {after[1]}, image {before[0]} x {before[1]}"
+            for case_id, before, after in sizes
         )
+        ids = tuple(case_id for case_id, _, _ in sizes)
+        yield Finding("reference-size", ids, examples(lines))
     if same:
-        # Not an error: it can be read and scored, and "nothing to do" can be meant as a control.
-        yield Finding(
-            "warning",
-            "reference-unchanged",
-            "the reference is the image itself, pixel by pixel",
-            tuple(same),
-            f"{len(same):,} of {len(seen):,} cases: doing nothing is a perfect edit there",
-            "put the right reference in place, or remove the cases unless no change is intended",
-        )
+        of = f"{len(same):,} of {len(seen):,} cases: doing nothing is a perfect edit there"
+        yield Finding("reference-unchanged", tuple(same), of)
 
 
 def _notes(sound: _Files) -> Iterator[Finding]:
     pictures = [entry for entry in sound if entry[1] not in MASKS]
-    checks: tuple[tuple[str, str, str, _Files, Callable[[FileFacts], bool]], ...] = (
-        (
-            "transparency",
-            "transparent pixels",
-            "alpha is dropped, and the colours below show; flatten it if that is not intended",
-            sound,
-            lambda facts: facts.transparent,
-        ),
-        (
-            "sixteen-bit",
-            "more than 8 bits a pixel",
-            "read in full; give the number in use as 'bits'",
-            pictures,
-            lambda facts: facts.sixteen_bit,
-        ),
-        (
-            "colour-mode",
-            "colours that are not stored as RGB or grey",
-            "converted to RGB without its colour profile",
-            pictures,
-            lambda facts: facts.mode not in PLAIN_MODES,
-        ),
-        (
-            "exif-rotation",
-            "stored sideways, with a rotation in its EXIF data",
-            "read upright; programs that ignore EXIF see it rotated",
-            sound,
-            lambda facts: facts.rotated,
-        ),
-        (
-            "several-frames",
-            "several frames or pages in one file",
-            "only the first is read",
-            sound,
-            lambda facts: facts.frames > 1,
-        ),
+    checks: tuple[tuple[str, _Files, Callable[[FileFacts], bool]], ...] = (
+        ("transparency", sound, lambda facts: facts.transparent),
+        ("sixteen-bit", pictures, lambda facts: facts.sixteen_bit),
+        ("colour-mode", pictures, lambda facts: facts.mode not in PLAIN_MODES),
+        ("exif-rotation", sound, lambda facts: facts.rotated),
+        ("several-frames", sound, lambda facts: facts.frames > 1),
     )
-    for code, title, remedy, files, wrong in checks:
+    for code, files, wrong in checks:
         if hit := [entry for entry in files if wrong(entry[2])]:
-            yield Finding(
-                "note",
-                code,
-                title,
-                distinct(case_id for case_id, _, _ in hit),
-                examples(f"case {case_id}, {role}: {_kind(facts)}" for case_id, role, facts in hit),
-                remedy,
-            )
+            lines = (f"case {case_id}, {role}: {_kind(facts)}" for case_id, role, facts in hit)
+            yield Finding(code, distinct(case_id for case_id, _, _ in hit), examples(lines))
 
 
 def _kind(facts: FileFacts) -> str:

@@ -12,6 +12,7 @@ from medebench.errors import InputError
 
 if TYPE_CHECKING:
     from medebench.audit import Audit
+    from medebench.cases import CaseSet
 
 
 @guarded
@@ -119,15 +120,20 @@ def check(
 
 
 def _ids(cases: tuple[str, ...], most: int = 24) -> str:
-    more = f", ... ({len(cases)} in all; --json lists them)" if len(cases) > most else ""
+    more = ", ... (--json lists all)" if len(cases) > most else ""
     return ", ".join(cases[:most]) + more
+
+
+def _number(cases: tuple[str, ...]) -> str:
+    return f"{len(cases):,} case{'' if len(cases) == 1 else 's'}"
 
 
 def _print(result: Audit) -> None:
     marks = {"error": "error  ", "warning": "warning", "note": "note   "}
     for finding in result.findings:
         print_line(f"{marks[finding.severity]}  {finding.title}: {finding.detail}")
-        print_line(f"         cases:  {_ids(finding.cases)}")
+        print_line(f"         {finding.code}, {_number(finding.cases)}: {_ids(finding.cases)}")
+        print_line(f"         effect: {finding.kind.effect}")
         print_line(f"         remedy: {finding.remedy}")
     print_line(
         f"{result.name}: {result.cases} cases, {result.files} files; "
@@ -140,8 +146,16 @@ def show(
     cases: Annotated[str, typer.Argument(help="A folder, a metadata file or `phantoms`.")],
     case_id: Annotated[str | None, typer.Argument(help="One case; without it, a summary.")] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Also write previous, reference and ROI as one PNG.")
+        Path | None,
+        typer.Option(help="Also write images as PNG: of one case, or a contact sheet of many."),
     ] = None,
+    finding: Annotated[
+        str | None, typer.Option(help="Only cases with this finding of the audit.")
+    ] = None,
+    count: Annotated[
+        int, typer.Option(min=1, max=10_000, help="Cases on contact sheets; 24 fit on one.")
+    ] = 24,
+    workers: Workers = None,
     as_json: Json = False,
 ) -> None:
     """Look at a set of cases, or at one case.
@@ -151,23 +165,55 @@ def show(
         medebench cases show phantoms
 
         medebench cases show phantoms 7 --out case7.png
+
+        medebench cases show MedEBench --finding other-photograph --out sheet.png
     """
     from medebench.cases import load_cases
     from medebench.cases.case_view import describe_case, describe_set, strip
     from medebench.files import write_bytes
 
+    if case_id is not None and finding is not None:
+        raise InputError("--finding chooses among many cases; leave out the id")
     with progress_bar("reading cases") as progress:
         found = load_cases(cases, progress=progress)
-    if out is not None and case_id is None:
-        raise InputError("--out needs the id of one case")
+    if finding is not None:
+        found = _with_finding(found, finding, workers)
     facts = describe_set(found) if case_id is None else describe_case(found[case_id])
     if out is not None and case_id is not None:
         write_bytes(out.expanduser().absolute(), strip(found[case_id]))
         say(f"image in {out}")
+    elif out is not None and len(found):
+        _write_sheets(found, out, count, workers)
     if as_json:
-        return print_json(facts)
+        return print_json(facts | ({} if finding is None else {"ids": [one.id for one in found]}))
     for name, value in facts.items():
         if isinstance(value, dict):
             value = ", ".join(f"{key} {count}" for key, count in value.items())
         print_line(f"{name + ':':18} {value}")
+    if finding is not None:
+        print_line(f"{finding + ':':18} {_ids(tuple(one.id for one in found))}")
     return None
+
+
+def _with_finding(cases: CaseSet, code: str, workers: int | None) -> CaseSet:
+    from medebench.audit import cases_with, known_audit
+    from medebench.audit.without_findings import checked
+    from medebench.tasks import find_task
+
+    groups = find_task(cases.task).groups
+    checked(code, groups)
+    with progress_bar("checking") as progress:
+        audit = known_audit(cases, workers=workers, progress=progress)
+    return cases.select(ids=cases_with(audit.findings, code, groups))
+
+
+def _write_sheets(cases: CaseSet, out: Path, count: int, workers: int | None) -> None:
+    from medebench.audit.contact_sheet import write_sheets
+
+    if out.suffix.lower() != ".png":
+        raise InputError(f"{out}: contact sheets are PNG files; name one that ends in .png")
+    with progress_bar("drawing cases") as progress:
+        place = out.expanduser().absolute()
+        sheets = write_sheets(cases.cases[:count], place, workers=workers, progress=progress)
+    files = f" to {sheets[-1].name}" if len(sheets) > 1 else ""
+    say(f"{min(count, len(cases))} of {len(cases)} cases on {out}{files}")

@@ -15,10 +15,12 @@ from PIL import Image
 
 from medebench.audit import Audit, audit
 from medebench.audit.audit_run import _examine
+from medebench.cases import open_case
 from medebench.cases.caseset import CaseSet
 from medebench.cases.readers import medebench_release
 from medebench.files import read_bytes
-from tests.cases.test_audit_sets import Draft, huge_png, region, scene, with_chunk
+from medebench.metrics.intended import OTHER_PHOTOGRAPH, intention_of
+from tests.audit.drafts import Draft, huge_png, region, scene, with_chunk
 from tests.patience import PATIENCE
 
 
@@ -182,9 +184,12 @@ FLAWS: dict[str, list[tuple[str, Callable[[Draft], None], tuple[str, ...]]]] = {
         ("reference-size", small_reference, ("2",)),
         ("reference-unchanged", unchanged, ("2",)),
         ("misaligned-pair", shifted, ("2",)),
-        ("misaligned-pair", unrelated, ("2",)),
-        ("short-prompt", field("prompt", "Remove mole."), ("2",)),
-        ("short-prompt", field("rephrased_prompt", "Renew the"), ("2",)),
+        ("other-photograph", unrelated, ("2",)),
+        ("inverted-mask", mask_as(lambda mask: 255 - mask), ("2",)),
+        ("cut-text", field("rephrased_prompt", "Renew the"), ("2",)),
+        ("cut-text", field("rephrased_prompt", "Straighten the bent little fing"), ("2",)),
+        ("mojibake", field("prompt", "Straighten the patient鈥檚 little finger."), ("2",)),
+        ("refused-text", field("detailed_prompt", "I'm sorry, I can't assist with that."), ("2",)),
         ("short-description", field("detailed_prompt", "It is gone."), ("2",)),
         ("no-organ", field("Organ", ""), ("2",)),
         ("personal-metadata", gps, ("2",)),
@@ -195,6 +200,7 @@ FLAWS: dict[str, list[tuple[str, Callable[[Draft], None], tuple[str, ...]]]] = {
         ),
     ],
     "note": [
+        ("short-prompt", field("prompt", "Remove mole."), ("2",)),
         (
             "rephrased-same",
             field("rephrased_prompt", "straighten, the BENT little finger"),
@@ -391,10 +397,29 @@ def test_the_excerpt(excerpt: Path) -> None:
     assert ids["roi-too-large"] == ("94", "356")
     assert ids["roi-tiny"] == ("205",)
     assert len(ids["rephrased-same"]) == 19
+    assert ids["refused-text"] == ("761",)
+    assert {"160", "464", "490", "850", "1000", "1126"} <= set(ids["cut-text"])
+    assert "inverted-mask" not in ids and "mojibake" not in ids
     # Looked at: another scene, another pose or another framing.
-    assert {"45", "458", "752", "866", "924", "951", "1000"} <= set(ids["misaligned-pair"])
-    # Looked at: the same scene in the same place, though in another light.
-    assert not {"114", "289", "295", "352", "581"} & set(ids["misaligned-pair"])
+    others, moved = set(ids["other-photograph"]), set(ids["misaligned-pair"])
+    assert {"45", "458", "752", "866", "924", "951", "1000"} <= others
+    # Looked at: the same scene farther left, farther down.
+    assert {"169", "918", "939"} <= moved
+    # Looked at: the same photograph, or another one that fits as well.
+    assert not {"289", "295", "365", "503", "581"} & (others | moved)
+
+
+def test_pairs_are_other_photographs_where_the_metric_says_so(excerpt: Path) -> None:
+    """`edit_residual` has no score for these; on the small grid nearly the same cases are found."""
+    cases = medebench_release.read(excerpt / "editing" / medebench_release.METADATA)
+    by_metric = {
+        case.id for case in cases if intention_of(open_case(case)).beside >= OTHER_PHOTOGRAPH
+    }
+    found = audit(cases)
+    by_audit = {*found["other-photograph"].cases, *found["misaligned-pair"].cases}
+    assert len(by_metric - by_audit) <= 1
+    # Pairs that differ little in colour and have nothing in common in structure.
+    assert len(by_audit - by_metric) <= 3
 
 
 def test_views_are_let_go(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from medebench.audit.likeness import MAX_BITS, alike, hamming, perceptual_hash
 from medebench.audit.privacy import is_plain_png, personal_kinds
 from medebench.audit.text_checks import words
 from medebench.images.picture import encode_png
-from tests.cases.test_audit_sets import scene, with_chunk
+from tests.audit.drafts import scene, with_chunk
 
 # --- hash -----------------------------------------------------------------------------------
 
@@ -92,8 +92,8 @@ def view(seed: int, shift: tuple[int, int] = (0, 0)) -> np.ndarray:
 
 
 def outside() -> np.ndarray:
-    free = np.ones((64, 64), np.uint8)
-    free[24:40, 24:40] = 0
+    free = np.ones((64, 64), np.bool_)
+    free[24:40, 24:40] = False
     return free
 
 
@@ -101,30 +101,29 @@ def test_a_pair_in_place_is_fine_whatever_the_light_and_the_region() -> None:
     reference = (0.7 * view(1) + 30 + np.linspace(0, 40, 64)).astype(np.uint8)
     reference[24:40, 24:40] = 255 - reference[24:40, 24:40]
     found = alignment.compare(view(1), reference, outside())
-    assert found is not None and found.here > 0.9 and not found.bad
+    assert found is not None and found.here > 0.9 and not found.displaced
 
 
 @pytest.mark.parametrize("shift", [(8, 0), (0, -9), (-10, 6)])
 def test_a_displaced_pair_is_found_with_its_offset(shift: tuple[int, int]) -> None:
     found = alignment.compare(view(2), view(2, shift), outside())
-    assert found is not None and found.displaced and found.bad
+    assert found is not None and found.displaced
     assert found.shift == pytest.approx((shift[0] / 64, shift[1] / 64), abs=1.5 / 64)
-    assert "at an offset of" in str(found)
 
 
 @pytest.mark.parametrize("shift", [(1, 0), (0, 2), (-1, 1)])
-def test_a_small_shift_is_not_bad(shift: tuple[int, int]) -> None:
+def test_a_small_shift_is_not_displaced(shift: tuple[int, int]) -> None:
     found = alignment.compare(view(3), view(3, shift), outside())
-    assert found is not None and not found.bad
+    assert found is not None and not found.displaced and found.here > alignment.UNRELATED
 
 
-def test_other_pictures_are_bad() -> None:
+def test_other_pictures_have_nothing_in_common() -> None:
     found = [alignment.compare(view(seed), view(seed + 50), outside()) for seed in range(10)]
-    assert sum(one is not None and one.bad for one in found) >= 9
+    assert sum(one is not None and one.here < alignment.UNRELATED for one in found) >= 9
 
 
 def test_nothing_is_said_where_little_is_left_or_all_is_flat() -> None:
-    assert alignment.compare(view(1), view(9), np.zeros((64, 64), np.uint8)) is None
+    assert alignment.compare(view(1), view(9), np.zeros((64, 64), np.bool_)) is None
     noise = np.random.default_rng(0).normal(128, 2, (2, 64, 64)).astype(np.uint8)
     assert alignment.compare(noise[0], noise[1], None) is None
 

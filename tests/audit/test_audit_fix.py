@@ -19,7 +19,7 @@ from medebench.cases.readers import medebench_release
 from medebench.errors import InputError
 from medebench.images.picture import read_mask, read_picture
 from medebench.stamp import STAMP
-from tests.cases.test_audit_sets import Draft, region, scene, with_chunk
+from tests.audit.drafts import Draft, region, scene, with_chunk
 from tests.conftest import draw, write_set
 
 
