@@ -40,6 +40,15 @@ Executor = Annotated[
         help="threads, or processes, each with its own interpreter; same results.", metavar="NAME"
     ),
 ]
+Without = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--without",
+        help="Leave out cases with this finding of `medebench cases check`, such as "
+        "other-photograph; may be repeated.",
+        metavar="FINDING",
+    ),
+]
 RetryFailed = Annotated[
     bool, typer.Option("--retry-failed", help="Also retry items that failed before.")
 ]

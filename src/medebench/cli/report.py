@@ -8,6 +8,7 @@ import typer
 from medebench.cli.command_outcome import finish_outdated, outdated_facts
 from medebench.cli.console import (
     Json,
+    Without,
     Workers,
     guarded,
     print_json,
@@ -48,6 +49,11 @@ def report(
             "where no control is among the runs."
         ),
     ] = True,
+    without: Without = None,
+    audit: Annotated[
+        bool,
+        typer.Option(help="Say what is wrong with the case set and which scores that touches."),
+    ] = True,
     study: Annotated[
         Path | None,
         typer.Option(
@@ -76,6 +82,8 @@ def report(
             published=published,
             failures=failures,
             scale=scale,
+            without=without or (),
+            audit=audit,
             study=study,
             database=database,
             workers=workers,

@@ -7,7 +7,15 @@ from typing import Annotated, Any
 import typer
 
 from medebench.cli.command_outcome import finish_score, print_plan
-from medebench.cli.console import Executor, Json, RetryFailed, Workers, guarded, progress_bar
+from medebench.cli.console import (
+    Executor,
+    Json,
+    RetryFailed,
+    Without,
+    Workers,
+    guarded,
+    progress_bar,
+)
 from medebench.errors import InputError
 
 
@@ -51,6 +59,7 @@ def score(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Judge: estimate calls, tokens and cost; do nothing.")
     ] = False,
+    without: Without = None,
     device: Annotated[
         str, typer.Option(help="Metrics with a network: auto, cpu, cuda or mps.")
     ] = "auto",
@@ -118,5 +127,6 @@ def score(
                 progress=progress,
                 failures=failures,
                 executor=executor,
+                without=without or (),
             )
         finish_score(scored, failures, as_json)

@@ -90,6 +90,8 @@ class ReportEntry(_Part):
     failures: Literal["count", "omit"] = "count"
     #: Whether to work out what doing nothing gets, where no control is among the runs.
     scale: bool = True
+    #: Whether to say what is wrong with the case set.
+    audit: bool = True
 
 
 class GroundEntry(_Part):
@@ -113,6 +115,8 @@ class PlanModel(_Part):
     choose: ChooseEntry | None = None
     adopt: list[AdoptEntry] = []
     metrics: list[str] | None = None
+    #: Findings of an audit; cases that have one are run, but neither scored nor reported.
+    without: list[str] = []
     judge: JudgeEntry | None = None
     ground: GroundEntry | None = GroundEntry()
     report: ReportEntry | None = ReportEntry()

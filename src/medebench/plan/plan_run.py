@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from medebench.audit import without_findings
 from medebench.audit.split import split
 from medebench.cases import load_cases
 from medebench.errors import InputError, MedebenchError, NotReadyError
@@ -121,6 +123,10 @@ class _Job:
         if model.ground is not None and "image" in what.gives:
             given = model.ground.thresholds
             self.thresholds = read_settings(Thresholds, given, "ground.thresholds")
+        if model.without:
+            # Done once and remembered; a name that is none is said here.
+            with bar("checking the cases") as progress:
+                without_findings(self.cases, model.without, workers=workers, progress=progress)
         self.systems, self.skipped = _ready(plan, what)
         #: Whether more of the score that chooses is better.
         self.aim = Aim()
@@ -141,7 +147,7 @@ class _Job:
         ]
         if not runs:
             raise MedebenchError("\n".join(self.stopped))
-        self._score("scoring", runs, self.metrics, self.judge)
+        self._score("scoring", runs, self.metrics, self.judge, model.without)
         if self.thresholds is not None:
             with self.bar("grounding") as progress:
                 ground(runs, thresholds=self.thresholds, progress=progress, **self.how)
@@ -156,6 +162,8 @@ class _Job:
                     published=model.report.published,
                     failures=model.report.failures,
                     scale=model.report.scale,
+                    audit=model.report.audit,
+                    without=model.without,
                     workers=self.how["workers"],
                     progress=progress,
                 )
@@ -231,12 +239,13 @@ class _Job:
         runs: list[Run],
         metrics: list[AnyMetric],
         judge: Judge | ModelJudge | None,
+        without: Sequence[str] = (),
     ) -> None:
         asked = self.plan.model.judge
         limits = JudgeLimits(max_cost=asked.max_cost if asked else None)
         with self.bar(title) as progress:
             told = {"progress": progress, "failures": self.failures, **self.how}
-            score(runs, metrics, judge, limits=limits, **told)
+            score(runs, metrics, judge, limits=limits, without=without, **told)
 
 
 def _ready(plan: Plan, task: Task) -> tuple[list[_Ready], tuple[str, ...]]:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from medebench.audit import SummaryRow, known_audit, summary, without_findings
 from medebench.cases import Case
 from medebench.page.document import write_document
 from medebench.page.image_packs import unpack
@@ -33,7 +34,7 @@ from medebench.reporting.sections import MATERIAL, RESULTS
 from medebench.reporting.statistics import compute
 from medebench.reporting.table_data import comparisons_csv, group_csv, page_data
 from medebench.reporting.verdict import make_verdicts
-from medebench.runs.run_folder import Run
+from medebench.runs.run_folder import Run, cases_of
 
 _TITLE = "Text-guided medical image editing"
 SCRIPTS = ["dom.js", "packs.js", "store.js", "theme.js", "tables.js", "filters.js"]
@@ -80,6 +81,8 @@ def build_report(
     published: bool = True,
     failures: Failures = "count",
     scale: bool = True,
+    without: Sequence[str] = (),
+    audit: bool = True,
     sections: Sequence[Section] = (),
     workers: int | None = None,
     progress: Progress = silent,
@@ -90,13 +93,18 @@ def build_report(
     of the task's. `failures` says whether a failed output counts as doing nothing in what the page
     begins with ("count"), or is left out of it ("omit"); the page can show both. With `scale`, what
     doing nothing and copying the answer get is worked out where no control is among the runs.
+    Cases with one of the findings `without` are left out; with `audit`, the page says what is wrong
+    with the cases.
     `sections` are added to the page by those who come after the report, such as a study.
 
     A second report into the same folder replaces the first: pictures that are still right stay,
     what is no longer part of it goes. The same input gives the same bytes.
     """
     controls, no_scale = scale_runs(runs, workers, progress) if scale else ([], "")
-    material = collect([*runs, *controls], headline, failures)
+    remaining = None
+    if without:
+        remaining = without_findings(cases_of(runs), without, workers=workers, progress=progress)
+    material = collect([*runs, *controls], headline, failures, remaining)
     material = replace(material, cases=_cases(material))
     published = published and material.editing
     folder = Folder(Path(out).expanduser().absolute())
@@ -124,6 +132,7 @@ def build_report(
         published,
         examples,
         [*warnings_of(material), *([no_scale] if no_scale else [])],
+        _audited(runs, material, workers, progress) if audit else None,
     )
     folder.write("table.csv", table.csv())
     folder.write("table.md", table.markdown())
@@ -172,6 +181,16 @@ def build_report(
     verdicts = make_verdicts(material, statistics, lead)
     told = verdicts.table() if verdicts else None
     return Report(folder.path / "index.html", table, told, learned, material.outdated)
+
+
+def _audited(
+    runs: Sequence[Run], material: Material, workers: int | None, progress: Progress
+) -> list[SummaryRow] | None:
+    cases = cases_of(runs)
+    if not len(cases):
+        return None
+    findings = known_audit(cases, workers=workers, progress=progress).findings
+    return summary(findings, [score.name for score in material.scores])
 
 
 def _example_pictures(

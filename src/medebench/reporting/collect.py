@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, TypeVar
@@ -10,6 +10,7 @@ from typing import Literal, TypeVar
 import polars as pl
 
 from medebench.analysis.failure_cost import AS_NOTHING, AS_WORST, count_failures, is_failure
+from medebench.audit import Remaining
 from medebench.cases import Case
 from medebench.errors import InputError
 from medebench.page.private_paths import without_folders
@@ -123,6 +124,8 @@ class Material:
     readings: dict[str, Reading] = field(default_factory=dict)
     #: Whether a failure counts as doing nothing where the tables begin, or is left out.
     failures: Failures = "count"
+    #: Which cases were left out for what an audit found, if any.
+    without: Remaining | None = None
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
@@ -266,9 +269,15 @@ def check_runs(runs: Sequence[Run], headline: str | None = None) -> Task:
 
 
 def collect(
-    runs: Sequence[Run], headline: str | None = None, failures: Failures = "count"
+    runs: Sequence[Run],
+    headline: str | None = None,
+    failures: Failures = "count",
+    without: Remaining | None = None,
 ) -> Material:
-    """Read the runs; `failures` says what the tables begin with, a failure counted or left out."""
+    """Read the runs, but for cases that are left out for what an audit found.
+
+    `failures` says what the tables begin with, a failure counted or left out.
+    """
     task = check_runs(runs, headline)
     keys, judges, weights = _Keys(), Judges(), Weights()
     entries, frames = [], []
@@ -311,6 +320,12 @@ def collect(
         entries.append(
             Entry(run, index, places, held, *costs, sets, outdated, gone, unchecked, rows, told)
         )
+    if without is not None:
+        gone_ids = {case_id for ids in without.left_out.values() for case_id in ids}
+        left_out = {key for key, (_, case_id, _) in keys.places.items() if case_id in gone_ids}
+        entries = [_cut(entry, left_out, gone_ids) for entry in entries]
+        frames = [frame.filter(~pl.col("case").is_in(sorted(left_out))) for frame in frames]
+        keys.places = {key: one for key, one in keys.places.items() if key not in left_out}
     entries = _with_absent(entries)
     frames += [absent_rows(entry, frames) for entry in entries if entry.absent]
     frame, grounded = _split(pl.concat(frames))
@@ -328,6 +343,18 @@ def collect(
         variants=weights.variants,
         readings=weights.readings,
         failures=failures,
+        without=without,
+    )
+
+
+def _cut(entry: Entry, keys: Set[str], ids: Set[str]) -> Entry:
+    """Without these cases; scores of whole sets are over all of them, and go."""
+    return replace(
+        entry,
+        cases=entry.cases - keys,
+        outputs={place: row for place, row in entry.outputs.items() if place[0] not in keys},
+        sets=() if keys else entry.sets,
+        told=[row for row in entry.told if row.case_id not in ids],
     )
 
 

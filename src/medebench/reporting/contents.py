@@ -9,6 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from medebench.audit import SummaryRow
 from medebench.judge.score_names import judge_of
 from medebench.page import document
 from medebench.page.figure import Drawing
@@ -43,6 +44,8 @@ class Contents:
     #: By the score that leads, three outputs that show what numbers look like.
     examples: Mapping[str, Sequence[Example]]
     warnings: Sequence[str]
+    #: What an audit found in the cases, if there was one.
+    audited: Sequence[SummaryRow] | None = None
 
     @cached_property
     def colours(self) -> list[Colour]:

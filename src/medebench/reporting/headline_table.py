@@ -96,6 +96,8 @@ class HeadlineTable:
     costs: str = ""
     #: By run, usable outputs of those that were asked for.
     delivered: dict[str, tuple[int, int]] = field(default_factory=dict)
+    #: Which cases were left out for what an audit found, if any.
+    without: str = ""
 
     def of(self, kind: str) -> list[Row]:
         return [row for row in self.rows if row.kind == kind]
@@ -104,6 +106,7 @@ class HeadlineTable:
     def notes(self) -> list[str]:
         """What belongs under the table, wherever it is printed."""
         found = ["Mean over cases with its 95 % interval (over source images)."]
+        found += [f"Over {self.without}."] if self.without else []
         found += [self.costs] if self.basis == "asked" else []
         if "shared" in self.bases:
             found.append(
@@ -267,6 +270,7 @@ def make_table(
         material.editing,
         _costs(material) if "asked" in bases else "",
         material.delivered,
+        material.without.told() if material.without else "",
     )
 
 

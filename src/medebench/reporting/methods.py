@@ -14,6 +14,7 @@ from medebench.page.score_columns import Score
 from medebench.reporting.collect import Entry, Material
 from medebench.reporting.diagnosis import Diagnosis
 from medebench.reporting.headline_table import HeadlineTable
+from medebench.reporting.scale_runs import is_scale
 from medebench.reporting.set_tables import brief, set_scores
 from medebench.reporting.steering import not_blind
 from medebench.runs.case_state import outdated_words
@@ -42,7 +43,9 @@ def run_facts(material: Material) -> list[RunFacts]:
 def _facts(entry: Entry, editing: bool) -> RunFacts:
     info = entry.run.info
     settings = in_words(dict(sorted(info.settings.items())))
-    if info.adopted_from is not None:
+    if is_scale(entry.run):
+        settings = "made for scale by the report"
+    elif info.adopted_from is not None:
         settings = f"adopted from {info.adopted_from}"
     elif info.outputs_per_case > 1:
         settings = f"{settings}, {info.outputs_per_case} outputs a case".lstrip(", ")
@@ -75,6 +78,8 @@ def dollars(amount: float) -> str:
 def warnings_of(material: Material) -> list[str]:
     """What makes the runs less comparable than they look, or their scores less sure."""
     found = [out_of_date(material, *material.outdated)] if material.outdated else []
+    if material.without is not None:
+        found.insert(0, f"Over {material.without.told()}.")
     if not material.same_cases:
         parts: dict[str, list[str]] = {}
         for entry in material.entries:
@@ -171,7 +176,8 @@ def repeats(material: Material) -> list[str]:
 
 def reproduce(material: Material, table: HeadlineTable, diagnosis: Diagnosis | None = None) -> str:
     """The command lines that lead from the runs to this page."""
-    names = " ".join(shlex.quote(f"runs/{entry.name}") for entry in material.entries)
+    own_runs = [entry for entry in material.entries if not is_scale(entry.run)]
+    names = " ".join(shlex.quote(f"runs/{entry.name}") for entry in own_runs)
     own = [_asked_for(score) for score in [*material.scores, *set_scores(material)]]
     metrics = shlex.quote(",".join(filter(None, own)))
     lines = [f"medebench score {names} --metrics {metrics}"] if any(own) else []
@@ -188,6 +194,8 @@ def reproduce(material: Material, table: HeadlineTable, diagnosis: Diagnosis | N
         limits = "".join(f" --threshold {name}={value:g}" for name, value in given)
         lines.append(f"medebench ground {names}{limits}")
     lead = "" if table.headline == "cp" or not material.editing else f" --headline {table.headline}"
+    codes = material.without.left_out if material.without else ()
+    lead += "".join(f" --without {code}" for code in codes)
     return "\n".join([*lines, f"medebench report {names}{lead} --out report"])
 
 

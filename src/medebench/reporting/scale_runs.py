@@ -8,10 +8,8 @@ cache folder, and the next report takes them up.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from medebench.cases import CaseSet
 from medebench.errors import MedebenchError
 from medebench.files import cache_folder, sha256
 from medebench.judge.score_names import judge_of
@@ -19,7 +17,7 @@ from medebench.metrics import METRICS
 from medebench.metrics.metric import Metric
 from medebench.progress import Progress, silent
 from medebench.runs.generate_run import generate
-from medebench.runs.run_folder import Run
+from medebench.runs.run_folder import Run, cases_of
 from medebench.runs.score_run import score
 
 CONTROLS = ("identity", "reference")
@@ -45,7 +43,7 @@ def scale_runs(
 
 
 def _make(runs: Sequence[Run], workers: int | None, progress: Progress) -> Iterator[Run]:
-    cases = _cases(runs)
+    cases = cases_of(runs)
     scored = {name for run in runs for name in run.table()["metric"].unique()}
     wanted = [name for name in METRICS.names() if name in scored and _is_plain(name)]
     judge = _STAND_IN if any(judge_of(name) == _STAND_IN for name in scored) else None
@@ -58,12 +56,6 @@ def _make(runs: Sequence[Run], workers: int | None, progress: Progress) -> Itera
 
 def _is_plain(name: str) -> bool:
     return isinstance(METRICS.find(name), Metric)
-
-
-def _cases(runs: Sequence[Run]) -> CaseSet:
-    """Every case that a run has an output for, as far as it is still there."""
-    known = {case.id: case for run in reversed(runs) for case in run.cases}
-    return replace(runs[0].cases, cases=tuple(known.values()))
 
 
 def _folder() -> Path:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from medebench.analysis.published_tables import DIMENSIONS, published_attention
+from medebench.audit import AUDIT_VERSION, SummaryRow
 from medebench.page.section import Section
+from medebench.page.table import csv_text
 from medebench.reporting import set_tables
 from medebench.reporting.ceiling import score_ceiling, type_ceiling
 from medebench.reporting.contents import Contents
@@ -124,6 +126,31 @@ def failures_section(contents: Contents) -> Section | None:
     )
 
 
+def audit_section(contents: Contents) -> Section | None:
+    """What is wrong with the cases; None where they were not audited."""
+    if contents.audited is None:
+        return None
+    return contents.section(
+        "audit",
+        "Cases",
+        "audit.html",
+        tables={"audit.csv": _audit_csv(contents.audited)},
+        rows=contents.audited,
+        labels={score.name: score.label for score in contents.material.scores},
+        audit_version=AUDIT_VERSION,
+        without=contents.material.without,
+    )
+
+
+def _audit_csv(rows: Sequence[SummaryRow]) -> str:
+    heads = [["finding", "severity", "cases", "label", "effect", "scores", "audit_version"]]
+    told = [
+        [r.finding, r.severity, r.cases, r.label, r.effect, " ".join(r.spoils), AUDIT_VERSION]
+        for r in rows
+    ]
+    return csv_text([*heads, *told])
+
+
 def gallery_section(contents: Contents) -> Section:
     cases = contents.views.cases.values()
     images = "image" in contents.material.task.gives
@@ -163,5 +190,6 @@ RESULTS: tuple[Maker, ...] = (
     learned_section,
     failures_section,
     figures_section,
+    audit_section,
 )
 MATERIAL: tuple[Maker, ...] = (gallery_section, methods_section)

@@ -87,6 +87,7 @@ def page_data(
         "scores": [[s.name, s.label, s.better, s.decimals, s.stand_in, s.summary] for s in scores],
         "basis": table.basis,
         "comparable": material.comparable,
+        "without": material.without.to_json() if material.without else None,
         "groups": [[group.label, group.plural] for group in material.groups],
         "gives": material.task.gives,
         "types": None if diagnosis is None else _types(diagnosis),

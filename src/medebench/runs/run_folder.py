@@ -8,7 +8,7 @@ import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -386,6 +386,12 @@ def open_ledgers(runs: Sequence[Run]) -> Iterator[list[Ledger]]:
     """The ledgers of `runs`, opened once for everything inside."""
     with ExitStack() as stack:
         yield [stack.enter_context(run.ledger()) for run in runs]
+
+
+def cases_of(runs: Sequence[Run]) -> CaseSet:
+    """Every case that one of the runs is about, as far as it is still there."""
+    known = {case.id: case for run in reversed(runs) for case in run.cases}
+    return replace(runs[0].cases, cases=tuple(known.values()))
 
 
 def open_run(path: str | Path) -> Run:

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, overload
 
+from medebench.audit import without_findings
 from medebench.engine.executors import find_executor
 from medebench.engine.named import Named
 from medebench.errors import InputError
@@ -26,7 +27,7 @@ from medebench.models.model_lookup import names_model
 from medebench.progress import Progress, silent
 from medebench.runs.drive import drive
 from medebench.runs.failed_calls import Failures
-from medebench.runs.run_folder import Run, open_run
+from medebench.runs.run_folder import Run, cases_of, open_run
 from medebench.runs.stages.judge_scores import JudgeLimits, JudgeScores, JudgeStoppedError
 from medebench.runs.stages.network_scores import NetworkScores
 from medebench.runs.stages.opinion_scores import OpinionScores
@@ -58,6 +59,7 @@ class ScoreOptions(WorkOptions, total=False):
     device: str
     batch: int | None
     failures: Failures | None
+    without: Sequence[str]
 
 
 @overload  # A text is a sequence too, of texts, but comes first.
@@ -84,6 +86,7 @@ def score(
     progress: Progress = silent,
     failures: Failures | None = None,
     executor: str = "threads",
+    without: Sequence[str] = (),
 ) -> Run | list[Run]:
     """Score the outputs of `runs`: only what is missing, or belongs to a changed output or case.
 
@@ -103,6 +106,8 @@ def score(
         failures: counts the calls that failed now, and why.
         executor: "processes" decodes and measures in processes; metrics and judges are then given
             by name.
+        without: findings of an audit (`other-photograph`, ...); outputs of cases that have one are
+            not scored.
 
     Returns:
         The run, or a list where a list was given.
@@ -129,10 +134,14 @@ def score(
     given = _metrics(opened, names, device, batch)
     find = partial(find_metric, device=device, batch=batch)
     how = find_executor(executor, workers)
+    left_out = _left_out(opened, without, workers)
 
     pixel = [Named(name, find, one) for name, one in given if isinstance(one, Metric)]
     networks = [Named(name, find, one) for name, one in given if isinstance(one, BatchMetric)]
     sets = [Named(name, find, one) for name, one in given if isinstance(one, SetMetric)]
+    if sets and left_out:
+        names = ", ".join(one.thing.name for one in sets)
+        raise InputError(f"metric {names}: compares whole sets; score it apart, over all cases")
     stages: list[OutputStage] = [PixelScores(pixel)]
     asking: JudgeScores | None = None
     if found is not None and found.client is not None:
@@ -146,6 +155,7 @@ def score(
         stages += set_stages(sets, opened, ledgers, retry_failed)
         stages += [asking] if asking else []
         visits = plan_visits(opened, ledgers, stages, retry_failed)
+        visits = [visit for visit in visits if visit.case.id not in left_out]
         not_done = drive(stages, visits, opened, ledgers, how, progress=progress, failures=failures)
     if asking is not None and not_done:
         targets = (one for visit in visits for one in visit.targets)
@@ -156,6 +166,14 @@ def score(
             f"{why}; run again to continue"
         )
     return opened[0] if isinstance(runs, AnyRun) else opened
+
+
+def _left_out(runs: Sequence[Run], codes: Sequence[str], workers: int | None) -> set[str]:
+    """The ids of the cases that have one of these findings."""
+    if not codes:
+        return set()
+    found = without_findings(cases_of(runs), codes, workers=workers)
+    return {case_id for ids in found.left_out.values() for case_id in ids}
 
 
 def same_task(runs: Sequence[Run]) -> None:

@@ -25,6 +25,8 @@ def report(
     published: bool = True,
     failures: Failures = "count",
     scale: bool = True,
+    without: Sequence[str] = (),
+    audit: bool = True,
     study: str | Path | None = None,
     database: str | None = None,
     sections: Sequence[Section] = (),
@@ -44,6 +46,9 @@ def report(
             "omit" with those over what was delivered; the page has both.
         scale: whether to work out what doing nothing and copying the answer get where no control
             is among the runs: pixels and the stand-in only, kept in the cache folder.
+        without: findings of an audit (`other-photograph`, ...); cases that have one are left out,
+            which page, tables and data say. The runs stay as they are.
+        audit: whether to say what is wrong with the case set; done once for a set, then remembered.
         study: a study's folder or a CSV file of rankings; adds a section on what people said.
         database: where the answers are, if not in the study's folder.
         sections: further sections of your own.
@@ -69,6 +74,8 @@ def report(
             published=published,
             failures=failures,
             scale=scale,
+            without=without,
+            audit=audit,
             sections=[*people, *sections],
             workers=workers,
             progress=progress,
