@@ -20,13 +20,14 @@ def find(runs: list[mb.Run], headline: str = "cp") -> Finding:
 def test_leader_and_significance(runs: list[mb.Run]) -> None:
     found = find(runs)
     assert found.lead[0] == "2 models and 2 control runs on the same 9 cases."
-    assert any(s.startswith("good has the best CP, ") and "poor" in s for s in found.lead)
+    assert found.lead[1].startswith("good has the best Intended change made")
+    assert any(s.startswith("good has the best CP, ") and "poor" in s for s in found.context)
     assert any("stand-in judge" in s for s in found.context)
     assert any("doing nothing gives" in s for s in found.context)
 
 
 def test_headline_changes_which_cp_is_spoken_of(runs: list[mb.Run]) -> None:
-    assert any("best CP published" in s for s in find(runs, "cp_published").lead)
+    assert any("best CP published" in s for s in find(runs, "cp_published").context)
 
 
 def test_says_when_nothing_can_be_significant(small_set: mb.CaseSet, tmp_path: Path) -> None:

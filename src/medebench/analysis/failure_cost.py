@@ -68,7 +68,9 @@ def count_failures(scores: pl.DataFrame, better: Mapping[str, Better]) -> pl.Dat
     )
     costs = costs.join(nothing.group_by(place).agg(nothing=value.mean()), on=place, how="left")
     directed = [name for name, end in better.items() if end != "neither"]
-    charged = is_failure() & pl.col("metric").is_in(directed) & pl.col("worst").is_not_null()
+    # One score that says so is enough: others of the same output may not have been tried.
+    lost = value.is_null() & is_failure().any().over("run", "case", "k")
+    charged = lost & pl.col("metric").is_in(directed) & pl.col("worst").is_not_null()
     how = pl.when(pl.col("nothing").is_null()).then(pl.lit(AS_WORST)).otherwise(pl.lit(AS_NOTHING))
     rows = scores.join(costs, on=place, how="left", maintain_order="left").with_columns(
         charged=pl.when(charged).then(how)
