@@ -21,7 +21,7 @@ from medebench.metrics.intended import HIGH, LOW, edit_completion, edit_residual
 from medebench.metrics.metric import Undefined
 from medebench.metrics.pixel import mean_change
 from medebench.outputs import Output
-from medebench.phantoms.training.phantom_editor.editor_recipe import EVALUATION_SEED
+from medebench.phantoms.training.model_recipes import EDITOR_EVALUATION_SEED
 from medebench.progress import Progress, silent
 from medebench.systems import Request, SystemInstance, case_seed
 
@@ -69,7 +69,7 @@ def evaluate(
     """Edit each phantom with its own, with a wrong and with a blank instruction, and measure."""
     if not chosen.is_batched:
         raise MedebenchError(f"editor '{chosen.name}': is not a model; evaluate one with weights")
-    cases = load_cases(f"phantoms:count={count},seed={EVALUATION_SEED}")
+    cases = load_cases(f"phantoms:count={count},seed={EDITOR_EVALUATION_SEED}")
     floors = case_floors({case.id: case for case in cases})
     seen: list[_CaseValues] = []
     for case, wrong in _pairs(cases):
