@@ -18,7 +18,7 @@ from medebench.phantoms.chest import ChestSpec, render
 from medebench.phantoms.chest.captions import any_caption, caption
 from medebench.phantoms.chest.chest_spec import Finding
 from medebench.phantoms.chest.patients import EVERYBODY, draw_patient
-from medebench.phantoms.training.chest_encoder import train_chest_encoder as own
+from medebench.phantoms.training.chest_encoder import train_chest_encoder as training
 from medebench.phantoms.training.chest_encoder.encoder_evaluation import THINGS, attempts
 from medebench.phantoms.training.chest_encoder.encoder_fit import (
     Patients,
@@ -235,7 +235,7 @@ def test_a_batch_says_what_is_in_it():
 
 
 def test_a_short_training_stops_and_continues_to_the_same_model(tmp_path, monkeypatch):
-    monkeypatch.setattr(own, "CHUNK", 3)
+    monkeypatch.setattr(training, "CHUNK", 3)
     train_chest_encoder(tmp_path / "whole", tmp_path / "one", SMALL, no_bar)
     half = tmp_path / "half"
     half.mkdir()

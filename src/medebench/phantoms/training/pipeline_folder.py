@@ -85,21 +85,13 @@ def make_tokenizer(texts: list[str], recipe: TextSettings) -> CLIPTokenizer:
         raise ValueError(
             f"a vocabulary of {recipe.vocabulary} leaves no room for words; make it larger"
         )
-    blank = CLIPTokenizer(
-        vocab={start: 0, end: 1},
-        merges=[],
-        model_max_length=recipe.tokens,
-    )
-    learner = Tokenizer(models.BPE(end_of_word_suffix="</w>"))
+    blank = CLIPTokenizer(vocab={start: 0, end: 1}, merges=[], model_max_length=recipe.tokens)
+    ends: Any = {"end_of_word_suffix": "</w>"}
+    learner = Tokenizer(models.BPE(**ends))
     learner.normalizer = blank.backend_tokenizer.normalizer
     learner.pre_tokenizer = blank.backend_tokenizer.pre_tokenizer
-    trainer = trainers.BpeTrainer(
-        vocab_size=room,
-        initial_alphabet=alphabet,
-        end_of_word_suffix="</w>",
-        show_progress=False,
-    )
-    learner.train_from_iterator(texts, trainer)
+    how: Any = {"vocab_size": room, "initial_alphabet": alphabet, "show_progress": False}
+    learner.train_from_iterator(texts, trainers.BpeTrainer(**how, **ends))
     learned = json.loads(learner.to_str())["model"]
     pieces = [*alphabet, *(f"{letter}</w>" for letter in alphabet)]
     known = dict.fromkeys([*pieces, *learned["vocab"]])

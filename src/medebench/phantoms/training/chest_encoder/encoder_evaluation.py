@@ -15,16 +15,9 @@ from medebench.analysis.estimate import Estimate
 from medebench.encoders.encoder import Encoder, Features
 from medebench.metrics.metric import Undefined
 from medebench.metrics.semantic import direction
-from medebench.phantoms.chest import render
+from medebench.phantoms.chest import ChestSpec, render
 from medebench.phantoms.chest.captions import caption
-from medebench.phantoms.chest.chest_spec import (
-    DEVICES,
-    FINDINGS,
-    HOSPITALS,
-    ChestSpec,
-    Device,
-    Finding,
-)
+from medebench.phantoms.chest.chest_spec import DEVICES, FINDINGS, HOSPITALS, Device, Finding
 from medebench.phantoms.chest.patients import EVERYBODY, draw_device, draw_finding, draw_patient
 from medebench.phantoms.drawings.noise import stream
 from medebench.phantoms.training.chest_encoder.encoder_fit import disturb

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from medebench.files import whole_folder, write_text
 from medebench.phantoms.chest import render
@@ -18,7 +17,6 @@ from medebench.phantoms.training.loop import Bar, same_recipe
 from medebench.phantoms.training.model_recipes import EncoderRecipe
 from medebench.phantoms.training.pipeline_folder import make_tokenizer, text_config
 from medebench.phantoms.training.render_pool import Chunk, draw_chunks, read_chunks
-from medebench.progress import Progress, silent
 
 if TYPE_CHECKING:
     from transformers import CLIPTokenizer, VisionTextDualEncoderModel
@@ -32,7 +30,6 @@ def train_chest_encoder(work: Path, out: Path, recipe: EncoderRecipe, bar: Bar) 
     """Draw, learn and save the model to `out`; `work` keeps what lets it continue."""
     import torch
 
-    work.mkdir(parents=True, exist_ok=True)
     same_recipe(work / "recipe.json", recipe)
     with bar("drawing chests") as progress:
         settings = (CHUNK, recipe.seed, recipe.size)

@@ -38,7 +38,6 @@ def train_chest_model(work: Path, out: Path, recipe: ChestRecipe, bar: Bar) -> N
     import torch
     from diffusers import StableDiffusionPipeline
 
-    work.mkdir(parents=True, exist_ok=True)
     same_recipe(work / "recipe.json", recipe)
     with bar("drawing chests") as progress:
         settings = (CHUNK, recipe.seed, recipe.size)

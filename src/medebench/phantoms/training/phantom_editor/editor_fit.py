@@ -15,7 +15,7 @@ from medebench.grounding.concept import concept_of
 from medebench.grounding.concept_tokens import token_index
 from medebench.metrics.metric import Undefined
 from medebench.phantoms.drawings import sample
-from medebench.phantoms.drawings.catalogue import BY_NAME
+from medebench.phantoms.drawings.phantom_renderer import BY_NAME
 from medebench.phantoms.training.loop import Losses, train
 from medebench.phantoms.training.model_recipes import EditorRecipe
 from medebench.phantoms.training.pipeline_folder import PipelineParts
@@ -110,10 +110,9 @@ def learn(
             loss = loss + recipe.gaze * gaze.loss(seen, covered)
         with torch.no_grad():
             outside = functional.relu(2 - weight)
-            inside = 1 - outside
             told = {
                 name: (error * part).sum() / part.sum().clamp(min=1)
-                for name, part in (("outside", outside), ("inside", inside))
+                for name, part in (("outside", outside), ("inside", 1 - outside))
             }
         return {"loss": loss, **told}
 
@@ -184,11 +183,8 @@ class _ExampleSampler:
         gain = np.minimum(self._recipe.inside, 0.5 * cells / np.maximum(covered, 1e-6))
         seen = np.stack(shown).astype(np.float32)
         seen[[i for i, one in enumerate(batch) if one.blind]] = 0
-        return (
-            torch.from_numpy(seen),
-            torch.from_numpy(np.stack(wanted).astype(np.float32)),
-            torch.from_numpy((1 + gain * roi).astype(np.float32)),
-        )
+        target, weight = (one.astype(np.float32) for one in (np.stack(wanted), 1 + gain * roi))
+        return torch.from_numpy(seen), torch.from_numpy(target), torch.from_numpy(weight)
 
 
 def _tokens(pairs: TrainPairs, tokenizer: CLIPTokenizer) -> dict[str, torch.Tensor]:

@@ -36,7 +36,6 @@ def train_phantom_editor(work: Path, out: Path, recipe: EditorRecipe, bar: Bar) 
     import torch
     from diffusers import StableDiffusionInstructPix2PixPipeline
 
-    work.mkdir(parents=True, exist_ok=True)
     same_recipe(work / "recipe.json", recipe)
     with bar("drawing phantoms") as progress:
         folder, seed = work / "phantoms", recipe.seed
@@ -69,21 +68,14 @@ def _pairs(work: Path, projection: Projection, recipe: EditorRecipe) -> TrainPai
         for latents, pictures in ((before, chunk["prev"]), (after, chunk["ref"])):
             latents.append(projection.encode(pictures).astype(np.float16))
         roi.append(cell_shares(chunk["roi"] > 127, recipe.cell))
-    return TrainPairs(
-        np.concatenate(before),
-        np.concatenate(after),
-        np.concatenate(roi),
-        wordings(recipe.phantoms, recipe.seed),
-    )
+    words = wordings(recipe.phantoms, recipe.seed)
+    return TrainPairs(np.concatenate(before), np.concatenate(after), np.concatenate(roi), words)
 
 
 def draw_chunk(start: int, number: int, seed: int) -> Chunk:
     phantoms = [render(sample(start + offset, seed)) for offset in range(number)]
-    return {
-        "prev": np.stack([one.previous for one in phantoms]),
-        "ref": np.stack([one.reference for one in phantoms]),
-        "roi": np.stack([one.roi for one in phantoms]),
-    }
+    parts = {"prev": "previous", "ref": "reference", "roi": "roi"}
+    return {key: np.stack([getattr(one, name) for one in phantoms]) for key, name in parts.items()}
 
 
 def make_unet(recipe: EditorRecipe) -> UNet2DConditionModel:
