@@ -16,7 +16,7 @@ from medebench import files
 from medebench.cli import app
 from medebench.files import open_file, read_bytes
 from medebench.stresstest.image_usability import size_of
-from medebench.study.server.image_routes import read_picture
+from medebench.study.server.annotator_routes import read_picture
 from tests.conftest import write_set
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes")

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from medebench.cases.drawn_set import DrawnSet
 from medebench.encoders.encoder_lookup import EncoderKind
-from medebench.stresstest.shift import Published, PublishedRow, Shift
+from medebench.stresstest.recipe import Published, PublishedRow, Shift
 from medebench.systems.diffusion.diffusion_editor import DiffusionEditor
 from medebench.systems.diffusion.diffusion_settings import DiffusionSettings
 

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from medebench.cases import load_cases
 from medebench.cli.console import progress_bar
 from medebench.images.picture import read_picture
-from medebench.phantoms.chest.shifts import chest_edit
+from medebench.phantoms.chest.chest_edit import chest_edit
 from medebench.runs import Run, edit
 
 Floats = NDArray[np.float64]

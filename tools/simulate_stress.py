@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from medebench.analysis import Difference, Interval, share
-from medebench.stresstest.auroc import ranked
 from medebench.stresstest.predictor_comparison import Answers, compare
-from medebench.stresstest.sample import IntendedEdit, Sample, StressSet
-from medebench.stresstest.stress_outcome import EditOutcome
+from medebench.stresstest.predictor_measures import ranked
+from medebench.stresstest.stress_outcome import EditOutcome, IntendedEdit, Sample, StressSet
 from medebench.stresstest.stress_verdict import ruling
 
 Floats = NDArray[np.float64]

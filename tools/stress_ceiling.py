@@ -20,17 +20,17 @@ from numpy.typing import NDArray
 
 import medebench.systems
 from medebench.phantoms.chest import render
+from medebench.phantoms.chest.chest_edit import ADDED, CONFOUNDED, ShiftName, member
 from medebench.phantoms.chest.patients import confounded
-from medebench.phantoms.chest.shifts import ADDED, CONFOUNDED, ShiftName, member
 from medebench.phantoms.patch_autoencoder import PatchAutoencoder
 from medebench.phantoms.recipes import predictor_networks
 from medebench.phantoms.recipes.recipe_predictors import (
     PREDICTORS,
     SETTINGS,
+    VALIDATION,
     TrainJob,
     train_in_processes,
 )
-from medebench.phantoms.recipes.train_settings import VALIDATION
 from medebench.stresstest.predictor_measures import dice
 
 Pictures = list[NDArray[np.uint8]]

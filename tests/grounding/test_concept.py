@@ -12,7 +12,7 @@ from medebench.grounding.concept import Concept, concept_of, find_concept
 from medebench.grounding.concept_tokens import find_token, token_index
 from medebench.metrics.metric import Undefined
 from medebench.phantoms.drawings import sample
-from medebench.phantoms.drawings.catalogue import BY_NAME
+from medebench.phantoms.drawings.phantom_renderer import BY_NAME
 
 
 @pytest.mark.parametrize(

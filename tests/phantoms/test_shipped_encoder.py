@@ -13,13 +13,13 @@ from medebench.encoders.encoder_lookup import encoder_name, find_encoder, reads_
 from medebench.phantoms import shipped
 from medebench.phantoms.chest import render
 from medebench.phantoms.chest.patients import EVERYBODY, draw_patient
-from medebench.phantoms.training.chest_encoder.attempted_edits import attempts
 from medebench.phantoms.training.chest_encoder.encoder_evaluation import (
     ScoredAttempt,
+    attempts,
     figures,
     score,
 )
-from medebench.phantoms.training.chest_encoder.encoder_recipe import EVALUATION_SEED
+from medebench.phantoms.training.model_recipes import ENCODER_EVALUATION_SEED
 
 FOLDER = shipped.CHEST_ENCODER
 
@@ -63,7 +63,9 @@ def test_its_vectors_are_those_of_plain_transformers(encoder):
     """Pictures of its own size are only scaled: nothing of a phantom is resampled."""
     network = VisionTextDualEncoderModel.from_pretrained(FOLDER, dtype=torch.float32).eval()
     words = AutoTokenizer.from_pretrained(FOLDER)
-    pictures = [render(draw_patient(EVALUATION_SEED, k, EVERYBODY)).picture for k in range(2)]
+    pictures = [
+        render(draw_patient(ENCODER_EVALUATION_SEED, k, EVERYBODY)).picture for k in range(2)
+    ]
     colour = [np.repeat(one[..., None], 3, axis=-1) for one in pictures]
     pixels = torch.tensor(np.stack(colour)).permute(0, 3, 1, 2) / 127.5 - 1
     texts = ["right pneumothorax, chest drain", "clear lungs"]
@@ -87,7 +89,7 @@ def test_the_edit_score_tells_edits_done_from_failed_ones(encoder):
             encoder,
             [
                 attempt
-                for attempt in attempts(thing, EVALUATION_SEED, index)
+                for attempt in attempts(thing, ENCODER_EVALUATION_SEED, index)
                 if attempt.outcome in ("done", "nothing happened", "another finding")
             ],
         )
@@ -101,7 +103,7 @@ def test_the_edit_score_tells_edits_done_from_failed_ones(encoder):
 
 
 def test_edits_without_a_score_are_counted_and_are_no_numbers():
-    tried = attempts("nodule", EVALUATION_SEED, 0)
+    tried = attempts("nodule", ENCODER_EVALUATION_SEED, 0)
     some = [ScoredAttempt(one, 0.9 if one.outcome == "done" else None) for one in tried]
     (idle, *_, whole) = figures(some)
     assert idle.unscored == 1 and whole.unscored == len(tried) - 1

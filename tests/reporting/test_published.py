@@ -18,8 +18,7 @@ from medebench.reporting import build_report, headline_table
 from medebench.study.results.answer_text import answers
 from medebench.study.results.figures import metric_worth as worth
 from medebench.study.results.figures import people_agreement
-from medebench.study.results.people_section import section
-from medebench.study.results.study_markdown import markdown
+from medebench.study.results.results_folder import markdown, section
 from medebench.study.results.study_tables import metric_rows, results_json
 from tests.reporting.conftest import adopt_copies, put_scores
 from tests.study.made_up import made_up

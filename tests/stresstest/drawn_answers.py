@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from medebench.stresstest.predictor_comparison import Answers
-from medebench.stresstest.sample import IntendedEdit, Sample, StressSet
-from medebench.stresstest.stress_outcome import EditOutcome
+from medebench.stresstest.stress_outcome import EditOutcome, IntendedEdit, Sample, StressSet
 
 
 def classification(ill=60, well=60, per_patient=1):

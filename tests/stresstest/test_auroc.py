@@ -12,8 +12,7 @@ from medebench.analysis import Difference, share
 from medebench.analysis.interval import UNIT, students, unvaried
 from medebench.analysis.means import wilson
 from medebench.analysis.resampled import resampled_sums
-from medebench.stresstest.auroc import _draws, ranked, ranked_less
-from medebench.stresstest.predictor_measures import auroc
+from medebench.stresstest.predictor_measures import _draws, auroc, ranked, ranked_less
 
 
 def _grouped(rng, p, groups, size, alike):

@@ -18,7 +18,7 @@ def test_a_word_stands_for_recipes_or_is_a_plans_file():
 def test_a_recipe_of_a_users_file(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text(
-        "from medebench.stresstest.shift import Shift\n"
+        "from medebench.stresstest.recipe import Shift\n"
         "class Drift:\n"
         "    shift, editor = Shift('drift'), 'identity'\n"
         "    def write(self, folder, **options): return folder / 'plan.yaml'\n"

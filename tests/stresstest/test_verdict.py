@@ -8,9 +8,8 @@ import pytest
 
 from medebench.analysis import Interval
 from medebench.analysis.estimate import Estimate
-from medebench.stresstest.analyze import analyze
-from medebench.stresstest.score_thresholds import NONE, at_thresholds, keep_at
-from medebench.stresstest.stress_verdict import ruling
+from medebench.stresstest.stress_run import analyze
+from medebench.stresstest.stress_verdict import NO_THRESHOLD, at_thresholds, keep_at, ruling
 from tests.stresstest.drawn_answers import classification, classifier, made, segmentation, segmenter
 
 
@@ -214,7 +213,7 @@ def test_words_of_segmenters():
 def test_thresholds_keep_what_reaches_them():
     stress = classification(6, 6)
     edits = made(stress, [-1.0000001, 0.0, 0.2, 0.3, 0.9, None])
-    kept = [sum(edit.kept for edit in keep_at(edits, at)) for at in (NONE, 0, 0.2, 0.25, 1)]
+    kept = [sum(edit.kept for edit in keep_at(edits, at)) for at in (NO_THRESHOLD, 0, 0.2, 0.25, 1)]
     assert kept == [5, 4, 3, 2, 0]
 
 
@@ -227,10 +226,10 @@ def test_thresholds_show_where_the_verdict_flips():
     scores = [0.05] * 160 + [0.45] * 40
     outcome = _conclude(stress, [answers], scores)
     found = {at.threshold: at for at in outcome.thresholds}
-    assert list(found) == [NONE, 0, 0.1, 0.2, 0.3, 0.4, 0.5]
-    assert (found[NONE].kept, found[NONE].thrown) == (200, 0)
+    assert list(found) == [NO_THRESHOLD, 0, 0.1, 0.2, 0.3, 0.4, 0.5]
+    assert (found[NO_THRESHOLD].kept, found[NO_THRESHOLD].thrown) == (200, 0)
     assert (found[0.2].kept, found[0.2].thrown) == (40, 160)
-    assert found[NONE].verdict["mine"] == found[0].verdict["mine"] == "shortcut"
+    assert found[NO_THRESHOLD].verdict["mine"] == found[0].verdict["mine"] == "shortcut"
     assert found[0.2].verdict["mine"] != "shortcut"
     assert found[0.2].edited["mine"] == outcome.predictors[0].table["edited"]["accuracy"]
     assert found[0.5].edited["mine"].reason == "no edit was kept"

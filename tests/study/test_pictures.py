@@ -13,7 +13,7 @@ from PIL import Image
 from scipy.ndimage import binary_dilation
 from skimage.metrics import structural_similarity
 
-from medebench.study.study_images import outline, png, ruin, shown
+from medebench.study.case_drawings import outline, png, ruin, shown
 from tests.conftest import draw
 
 

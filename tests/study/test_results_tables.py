@@ -15,9 +15,8 @@ import pytest
 from medebench.analysis.estimate import Estimate
 from medebench.errors import InputError
 from medebench.study.results.people_tables import latex, terminal
-from medebench.study.results.results_folder import MARKER, spoken, write_results
+from medebench.study.results.results_folder import MARKER, markdown, sentence, spoken, write_results
 from medebench.study.results.results_model import StudyResults
-from medebench.study.results.study_markdown import markdown, sentence
 from medebench.study.results.study_tables import csv_files, results_json
 from medebench.study.results.thresholds_in_words import metric_order
 from tests.study.made_up import HOSTILE, METRICS, about, hostile, made_up, made_worths

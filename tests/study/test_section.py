@@ -14,7 +14,7 @@ from markupsafe import Markup
 import medebench as mb
 from medebench.page.section import Section
 from medebench.reporting import build_report
-from medebench.study.results.people_section import said, section
+from medebench.study.results.results_folder import said, section
 from medebench.study.results.results_model import StudyResults
 from medebench.study.results.study_tables import csv_files
 from tests.conftest import write_set

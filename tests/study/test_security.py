@@ -18,11 +18,9 @@ from fastapi.routing import APIRoute
 from medebench.errors import InputError
 from medebench.study.design import Study, open_study
 from medebench.study.server.answer_store import open_store
-from medebench.study.server.app import create_app
-from medebench.study.server.failure_limit import FailureLimit
-from medebench.study.server.invitation_tokens import new_token
-from medebench.study.server.security import POLICY, SAFE_METHODS
-from medebench.study.server.serve import serving
+from medebench.study.server.security import POLICY, SAFE_METHODS, new_token
+from medebench.study.server.serve import create_app, serving
+from medebench.study.server.service import FailureLimit
 from tests.patience import PATIENCE
 from tests.study.conftest import RANKS, Panel, Process, loading
 from tests.study.small import MODELS, small_design, write_study

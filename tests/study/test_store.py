@@ -18,12 +18,11 @@ from sqlalchemy import create_engine, event, make_url, text
 
 from medebench.errors import InputError, MedebenchError, UnknownNameError
 from medebench.study.design import Study
-from medebench.study.server.answer_store import Store, open_store
+from medebench.study.server.answer_store import Store, Writer, open_store
 from medebench.study.server.database import Database, DatabaseError, read_url
-from medebench.study.server.invitation_tokens import hashed
+from medebench.study.server.security import hashed
 from medebench.study.server.serve import serving
 from medebench.study.server.stored_answers import Closed, Conflict, Save, Saved, SignedOut
-from medebench.study.server.writer import Writer
 from tests.patience import PATIENCE
 from tests.study.conftest import RANKS
 from tests.study.small import small_design, write_study

@@ -12,13 +12,12 @@ from medebench.cli import app
 from medebench.errors import ImageError, InputError
 from medebench.files import sha256
 from medebench.images.picture import read_picture
-from medebench.study.design import LETTERS, RUINED, Study, StudyCase, Task
-from medebench.study.questions import choose_questions
+from medebench.study.case_drawings import ruin_text
+from medebench.study.design import LETTERS, RUINED, Study, StudyCase, Task, choose_questions
 from medebench.study.rankings import control_passed
 from medebench.study.server.answer_store import open_store
 from medebench.study.server.serve import serving
 from medebench.study.server.stored_answers import Save
-from medebench.study.study_images import ruin_text
 from medebench.study.study_setup import NewStudy, new_study
 from tests.study.conftest import Panel
 from tests.study.toys import ANSWERS, EXPLAINED, MARKUP, make_runs, write_cases

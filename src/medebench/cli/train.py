@@ -44,15 +44,15 @@ def phantom_editor(
 
         medebench edit phantoms --editor phantom-editor:my-editor --out runs/mine
     """
-    from medebench.phantoms.training.phantom_editor.editor_recipe import RECIPE
+    from medebench.phantoms.training.model_recipes import EDITOR
     from medebench.phantoms.training.phantom_editor.train_phantom_editor import train_phantom_editor
 
     folder = _prepare(out, work, "phantom-editor")
     recipe = replace(
-        RECIPE,
-        steps=steps or RECIPE.steps,
-        phantoms=phantoms or RECIPE.phantoms,
-        fitted=min(RECIPE.fitted, phantoms or RECIPE.fitted),
+        EDITOR,
+        steps=steps or EDITOR.steps,
+        phantoms=phantoms or EDITOR.phantoms,
+        fitted=min(EDITOR.fitted, phantoms or EDITOR.fitted),
     )
     train_phantom_editor(folder, out, recipe, progress_bar)
     say(f"saved in {out}; its loss curve is {folder / 'loss.png'}")
@@ -68,7 +68,7 @@ def chest_model(
     """Train the built-in model of chest radiographs again, from scratch.
 
     Under an hour on two cores. Interrupted, the same command continues from the last checkpoint.
-    The recipe is in `medebench/phantoms/training/chest_model/chest_recipe.py`.
+    The recipe is in `medebench/phantoms/training/model_recipes.py`.
 
     Examples:
 
@@ -76,17 +76,17 @@ def chest_model(
 
         medebench edit chest-phantoms --editor radedit:my-chests --out runs/mine
     """
-    from medebench.phantoms.training.chest_model.chest_recipe import RECIPE
     from medebench.phantoms.training.chest_model.train_chest_model import train_chest_model
+    from medebench.phantoms.training.model_recipes import CHEST
 
     folder = _prepare(out, work, "chest-model")
     recipe = replace(
-        RECIPE,
-        steps=steps or RECIPE.steps,
+        CHEST,
+        steps=steps or CHEST.steps,
         # A short training warms up in a part of its steps.
-        warm_up=min(RECIPE.warm_up, (steps or RECIPE.steps) // 2),
-        patients=patients or RECIPE.patients,
-        fitted=min(RECIPE.fitted, patients or RECIPE.fitted),
+        warm_up=min(CHEST.warm_up, (steps or CHEST.steps) // 2),
+        patients=patients or CHEST.patients,
+        fitted=min(CHEST.fitted, patients or CHEST.fitted),
     )
     train_chest_model(folder, out, recipe, progress_bar)
     say(f"saved in {out}; checkpoints are in {folder}")
@@ -112,11 +112,11 @@ def chest_encoder(
 
         medebench score runs/mine --metrics edit_score:my-encoder
     """
-    from medebench.phantoms.training.chest_encoder.encoder_recipe import RECIPE
     from medebench.phantoms.training.chest_encoder.train_chest_encoder import train_chest_encoder
+    from medebench.phantoms.training.model_recipes import ENCODER
 
     folder = _prepare(out, work, "chest-encoder")
-    recipe = replace(RECIPE, steps=steps or RECIPE.steps, patients=patients or RECIPE.patients)
+    recipe = replace(ENCODER, steps=steps or ENCODER.steps, patients=patients or ENCODER.patients)
     train_chest_encoder(folder, out, recipe, progress_bar)
     say(f"saved in {out}; its loss curve is {folder / 'loss.json'}")
 
@@ -202,12 +202,12 @@ def evaluate_encoder(
     from medebench.encoders.encoder_lookup import find_encoder
     from medebench.phantoms.training.chest_encoder.encoder_evaluation import (
         ALL,
+        draw_scores,
         figures,
     )
     from medebench.phantoms.training.chest_encoder.encoder_evaluation import (
         evaluate as measure,
     )
-    from medebench.phantoms.training.chest_encoder.score_histogram import draw_scores
 
     chosen = find_encoder(encoder)
     if not chosen.texts:

@@ -6,8 +6,8 @@ from pydantic import Field
 
 from medebench.cases.drawn_set import DrawnSet, DrawnSettings
 from medebench.phantoms import chest, drawings
+from medebench.phantoms.chest.chest_edit import Edits
 from medebench.phantoms.chest.chest_files import write_chest_phantoms
-from medebench.phantoms.chest.shifts import Edits
 
 
 class ChestSettings(DrawnSettings):

@@ -92,10 +92,9 @@ class PredictionStore:
         try:
             there = [one for (one,) in self._db.execute(wish, (predictor,))]
             gone = [(predictor, one) for one in there if one not in pictures]
+            remove = "DELETE FROM predictions WHERE predictor = ? AND picture = ?"
             with self._db:
-                self._db.executemany(
-                    "DELETE FROM predictions WHERE predictor = ? AND picture = ?", gone
-                )
+                self._db.executemany(remove, gone)
         except sqlite3.DatabaseError as error:
             self._renew(error)
 

@@ -13,11 +13,9 @@ from medebench.analysis.estimate import Estimate, estimate
 from medebench.analysis.interval import UNIT, Interval
 from medebench.analysis.means import of_codes
 from medebench.metrics.metric import Undefined
-from medebench.stresstest.auroc import Ranked, ranked, ranked_less
-from medebench.stresstest.predictor_measures import Bools, Floats
-from medebench.stresstest.rows import Answers, Pictures, Rows, rows_of
-from medebench.stresstest.sample import StressSet
-from medebench.stresstest.stress_outcome import EditOutcome, PredictorOutcome, Which
+from medebench.stresstest.predictor_measures import Bools, Floats, Ranked, ranked, ranked_less
+from medebench.stresstest.predictor_outputs import Answers, Pictures, Rows, rows_of
+from medebench.stresstest.stress_outcome import EditOutcome, PredictorOutcome, StressSet, Which
 
 __all__ = ["CLASSIFICATION", "SEGMENTATION", "Answers", "compare", "paired_difference"]
 
@@ -69,35 +67,27 @@ def compare(
 
 
 def paired_difference(
-    stress: StressSet,
-    edits: Sequence[EditOutcome],
-    first: Answers,
-    second: Answers,
+    stress: StressSet, edits: Sequence[EditOutcome], first: Answers, second: Answers
 ) -> Estimate:
     """How much more the first predictor loses than the second, on the same pictures.
 
     Of `accuracy_matched` or of Dice (see `compare`). Above 0 the first loses more. The interval
     knows that both saw the same pictures.
     """
-    one, other = rows_of(stress, edits, first), rows_of(stress, edits, second)
-    if stress.task == "segmentation":
-        return _estimate(lambda: Difference(_dice_loss(one), _dice_loss(other)))
-    return _estimate(
-        lambda: Difference(
-            _matched_loss(one, first.threshold), _matched_loss(other, second.threshold)
-        )
-    )
+
+    def loss(answers: Answers) -> Statistic:
+        rows = rows_of(stress, edits, answers)
+        segments = stress.task == "segmentation"
+        return _dice_loss(rows) if segments else _matched_loss(rows, answers.threshold)
+
+    return _estimate(lambda: Difference(loss(first), loss(second)))
 
 
 def _classification(rows: Rows, answers: Answers, seed: int, brief: bool) -> Table:
     at = answers.threshold
     original, edited = rows.original, rows.edited
-    sets: dict[Which, Pictures] = {
-        "original": original,
-        "before": rows.before,
-        "edited": edited,
-        "pairs": rows.before + edited,
-    }
+    sets: dict[Which, Pictures] = {"original": original, "before": rows.before}
+    sets |= {"edited": edited, "pairs": rows.before + edited}
     table: Table = {
         which: {
             "accuracy": _estimate(_right, some, at),
@@ -134,8 +124,7 @@ def _add_auroc(table: Table, sets: Mapping[Which, Pictures], seed: int) -> None:
         lost = first.value - second.value
         table["loss"]["auroc"] = _measured(lost, ranked_less(first, second), second.pictures)
     else:
-        none = table["pairs" if "original" in found else "original"]["auroc"]
-        table["loss"]["auroc"] = none
+        table["loss"]["auroc"] = table["pairs" if "original" in found else "original"]["auroc"]
 
 
 def _measured(value: float, interval: Interval | None, pictures: int) -> Estimate:
@@ -195,12 +184,12 @@ def _segmentation(rows: Rows, answers: Answers, seed: int, brief: bool) -> Table
     for which, some in sets.items():
         table[which]["average_hausdorff"] = _estimate(_mean, some.distance, some, DISTANCES)
     both = np.isfinite(before.distance + edited.distance)
-    table["loss"]["average_hausdorff"] = _estimate(
-        lambda: Difference(
-            _mean(edited.distance, edited, DISTANCES, both),
-            _mean(before.distance, before, DISTANCES, both),
-        )
-    )
+
+    def distance(some: Pictures) -> Mean:
+        return _mean(some.distance, some, DISTANCES, both)
+
+    grown = _estimate(lambda: Difference(distance(edited), distance(before)))
+    table["loss"]["average_hausdorff"] = grown
     return table
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from medebench.errors import InputError
 from medebench.registry import Registry
-from medebench.stresstest.shift import Shift
 
 #: Entry points of other packages, and `file.py:NAME`, load a Recipe.
 RECIPES = Registry("recipe", "medebench.stress_recipes")
@@ -43,3 +43,28 @@ def find_recipe(name: str) -> Recipe:
     if not isinstance(found, Recipe):
         raise InputError(f"recipe '{name}': needs shift, editor and a method write(folder)")
     return found
+
+
+@dataclass(frozen=True)
+class PublishedRow:
+    """A predictor of a paper, printed as the column is; with a deviation where it gives one."""
+
+    predictor: str
+    original: str
+    edited: str
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Published:
+    """What a paper reports for a shift: context on the page of a test, never a yardstick."""
+
+    title: str
+    caption: str
+    rows: tuple[PublishedRow, ...]
+
+
+@dataclass(frozen=True)
+class Shift:
+    name: str
+    published: Published | None = None

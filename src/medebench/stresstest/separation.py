@@ -12,8 +12,8 @@ from medebench.analysis import share
 from medebench.analysis.estimate import Estimate, estimate
 from medebench.errors import InputError
 from medebench.metrics.metric import Undefined
-from medebench.stresstest.auroc import ranked
-from medebench.stresstest.score_thresholds import THRESHOLDS
+from medebench.stresstest.predictor_measures import ranked
+from medebench.stresstest.stress_verdict import THRESHOLDS
 
 Bools = NDArray[np.bool_]
 
@@ -49,8 +49,8 @@ def separation(
     try:
         one = ranked(true, values, codes, int(codes.max(initial=-1)) + 1, seed=seed)
     except Undefined:
-        kinds = "there is no edit" if not len(values) else _only(true)
-        return Estimate(None, reason=kinds)
+        only = f"all edits {'are good' if true.all() else 'failed'}"
+        return Estimate(None, reason=only if len(values) else "there is no edit")
     return Estimate(one.value, one.interval, one.pictures, one.pictures)
 
 
@@ -88,10 +88,6 @@ def _part(what: Bools, codes: NDArray[np.intp], among: Bools, none: str) -> Esti
     if not among.any():
         return Estimate(None, reason=none)
     return estimate(share(what[among], codes[among], int(codes.max()) + 1))
-
-
-def _only(true: Bools) -> str:
-    return f"all edits {'are good' if true.all() else 'failed'}"
 
 
 def _checked(

@@ -86,9 +86,8 @@ def stress(
     folder = None if out is None else Path(out).expanduser().absolute()
     if names := recipe_names(str(plan)):
         called = str(plan).rpartition(":")[2]
-        tests, index = _run_recipes(
-            names, folder or Path(f"stress-{called}").absolute(), **how, **given
-        )
+        own = folder or Path(f"stress-{called}").absolute()
+        tests, index = _run_recipes(names, own, how, given)
         return StressResults(tuple(tests), index)
     for name in given:
         raise InputError(f"{name}: is for recipes; set it in {plan}")
@@ -97,13 +96,7 @@ def stress(
 
 
 def _run_recipes(
-    names: Sequence[str],
-    folder: Path,
-    *,
-    bar: Bar,
-    workers: int | None = None,
-    retry_failed: bool = False,
-    **options: Any,
+    names: Sequence[str], folder: Path, how: dict[str, Any], options: dict[str, Any]
 ) -> tuple[list[StressResult], Path]:
     """Each recipe in a folder of its own, and the page to open.
 
@@ -121,17 +114,10 @@ def _run_recipes(
     for name, recipe in recipes.items():
         shift = recipe.shift
         own = folder / shift.name
-        with bar(f"{shift.name}: pictures and predictors") as progress:
+        with how["bar"](f"{shift.name}: pictures and predictors") as progress:
             plan = recipe.write(own / BROUGHT, progress=progress, **options)
-        test = run_stress(
-            read_stress(plan, own / "test"),
-            bar=bar,
-            workers=workers,
-            retry_failed=retry_failed,
-            shift=shift,
-            command=f"medebench stress {name}",
-        )
-        done.append(test)
+        read, command = read_stress(plan, own / "test"), f"medebench stress {name}"
+        done.append(run_stress(read, shift=shift, command=command, **how))
     if len(done) == 1:
         return done, done[0].index
     links = [(one.outcome, Path(os.path.relpath(one.index, folder)).as_posix()) for one in done]

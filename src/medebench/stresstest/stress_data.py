@@ -14,9 +14,9 @@ from medebench.cases.case import id_problem
 from medebench.errors import InputError, one_line
 from medebench.files import sha256
 from medebench.stresstest.image_usability import mask_problem, reference_problem, size_of
-from medebench.stresstest.sample import IntendedEdit, Sample, StressSet
 from medebench.stresstest.sources import NONE as _NONE
 from medebench.stresstest.sources import Cells, MaskSource, Row, lacks_mask, read_table
+from medebench.stresstest.stress_outcome import IntendedEdit, Sample, StressSet
 from medebench.stresstest.stress_plan import Change, StressPlan
 
 Item = TypeVar("Item")
@@ -40,16 +40,11 @@ def load_data(plan: StressPlan) -> StressSet:
             " name a column or a folder"
         )
     named = _called(cells)
-    samples = _all(
-        list(zip(cells.table.rows, named, strict=True)),
-        lambda one: _sample(plan, cells, *one, organ),
-    )
+    rows = cells.table.rows
+    samples = _all(zip(rows, named, strict=True), lambda one: _sample(plan, cells, *one, organ))
     _check_ids(cells, samples)
     _check_labels(plan, cells, samples)
-    _all(
-        list(zip(cells.table.rows, samples, strict=True)),
-        lambda pair: _check_files(cells.place(pair[0], pair[1].id), pair[1]),
-    )
+    _all(zip(rows, samples, strict=True), lambda pair: _check_files(cells, *pair))
     intended = [one for change in _changes(plan) for one in _edits(plan, cells, samples, *change)]
     _check_edits(plan, intended)
     return StressSet(plan.task, tuple(samples), tuple(intended), plan.positive)
@@ -63,10 +58,8 @@ def _called(cells: Cells) -> list[str]:
     paths = _all(cells.table.rows, lambda row: cells.path(cells.needed(row, "image")))
     common = Path(os.path.commonpath([path.parent for path in paths]))
     below = [path.relative_to(common).with_suffix("").parts for path in paths]
-    return [
-        cells.get(row, "id") or "-".join(parts)
-        for row, parts in zip(cells.table.rows, below, strict=True)
-    ]
+    rows = zip(cells.table.rows, below, strict=True)
+    return [cells.get(row, "id") or "-".join(parts) for row, parts in rows]
 
 
 def _sample(
@@ -80,18 +73,10 @@ def _sample(
     if not path.is_file():
         raise InputError(f"{place}: {cells.column('image')}: {path}: no such file")
     classify = plan.task == "classification"
-    mask = None
-    if organ is not None and not classify:
-        mask = organ.find(row, picture_id, named, place)
-    return Sample(
-        id=picture_id,
-        image=path,
-        label=cells.needed(row, "label") if classify else cells.get(row, "label"),
-        mask=mask,
-        caption=cells.get(row, "caption"),
-        group=cells.get(row, "group"),
-        bits=cells.bits(row, place),
-    )
+    label = cells.needed(row, "label") if classify else cells.get(row, "label")
+    mask = None if classify or organ is None else organ.find(row, picture_id, named, place)
+    caption, group = cells.get(row, "caption"), cells.get(row, "group")
+    return Sample(picture_id, path, label, mask, caption, group, cells.bits(row, place))
 
 
 def _check_ids(cells: Cells, samples: list[Sample]) -> None:
@@ -126,7 +111,8 @@ def _check_labels(plan: StressPlan, cells: Cells, samples: list[Sample]) -> None
         )
 
 
-def _check_files(place: str, sample: Sample) -> None:
+def _check_files(cells: Cells, row: Row, sample: Sample) -> None:
+    place = cells.place(row, sample.id)
     try:
         size = size_of(sample.image)
     except InputError as error:
@@ -166,11 +152,8 @@ def _edits(
     plan: StressPlan, cells: Cells, samples: list[Sample], kind: str, change: Change
 ) -> list[IntendedEdit]:
     which = change.which or ([plan.positive] if plan.task == "classification" else None)
-    pairs = [
-        (row, sample)
-        for row, sample in zip(cells.table.rows, samples, strict=True)
-        if which is None or sample.label in which
-    ]
+    every = zip(cells.table.rows, samples, strict=True)
+    pairs = [pair for pair in every if which is None or pair[1].label in which]
     limit = plan.model.edit.limit
     if limit is not None and len(pairs) > limit:
         # By a hash, so that every kind of edit draws the same pictures, in the table's order.

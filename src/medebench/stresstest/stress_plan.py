@@ -23,7 +23,7 @@ from medebench.encoders.encoder_lookup import encoder_name, reads_texts
 from medebench.errors import InputError, MedebenchError
 from medebench.settings import split_name
 from medebench.stresstest.predictors import Predictor, PredictorSpec, find_predictor
-from medebench.stresstest.sample import StressSet, Task
+from medebench.stresstest.stress_outcome import StressSet, Task
 from medebench.yamlfile import parse_fields, read_text
 
 EDITOR = "radedit:microsoft/radedit"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,24 +20,25 @@ from medebench.runs import edit as run_editor
 from medebench.runs import score as run_metrics
 from medebench.runs.failed_calls import Failures
 from medebench.runs.run_folder import INFO
-from medebench.stresstest.analyze import analyze
-from medebench.stresstest.case_export import check_cases, write_cases
-from medebench.stresstest.edit_results import edits_of, fact_rows, facts_of, with_answers
-from medebench.stresstest.page import PageContext, run_facts, write_page
-from medebench.stresstest.predictions import (
-    FILE,
-    Predictions,
-    PredictionStore,
-    PredictorInput,
-    predict_all,
+from medebench.stresstest.edit_results import (
+    check_cases,
+    edits_of,
+    fact_rows,
+    facts_of,
+    with_answers,
+    write_cases,
 )
+from medebench.stresstest.page import PageContext, run_facts, write_page
+from medebench.stresstest.predictions import FILE, Predictions, PredictionStore, predict_all
+from medebench.stresstest.predictor_comparison import Answers, compare, paired_difference
 from medebench.stresstest.predictor_outputs import PredictorOutputs, RunPictures, answers_of
 from medebench.stresstest.predictors import Predictor
 from medebench.stresstest.predictors.checked_answers import ask
-from medebench.stresstest.sample import IntendedEdit, StressSet
-from medebench.stresstest.shift import Shift
-from medebench.stresstest.stress_outcome import StressOutcome
+from medebench.stresstest.recipe import Shift
+from medebench.stresstest.stress_outcome import EditOutcome, IntendedEdit, StressOutcome, StressSet
 from medebench.stresstest.stress_plan import StressPlan
+from medebench.stresstest.stress_verdict import at_thresholds, verdicts
+from medebench.stresstest.verdict_text import words
 from medebench.systems import SystemInstance, find_system
 
 CASES, RUN, REPORT, FACTS = "cases", "run", "report", "stress.json"
@@ -77,7 +78,9 @@ def run_stress(
         predictors = plan.find_predictors()
         for one in predictors:
             stack.callback(one.close)
-        chosen = _editor(plan)
+        with _field(plan, "edit.editor"):
+            chosen = find_system(plan.editor)
+            chosen.require_ready()
         metric = _edit_score(plan)
         for one in predictors:
             # One picture shows most of what a predictor can get wrong.
@@ -106,11 +109,10 @@ class _Work:
     def done(self, shift: Shift | None, command: str) -> StressResult:
         plan, stress = self.plan, self.stress
         with PredictionStore(plan.out / FILE) as store:
-            samples = [
-                PredictorInput(one.id, partial(read_picture, one.image), one.bits)
-                for one in stress.samples
-            ]
             # First, so that a predictor that fails does so before hours of editing.
+            samples = [
+                (one.id, partial(read_picture, one.image), one.bits) for one in stress.samples
+            ]
             said = [
                 PredictorOutputs(one, self._ask(one, samples, store, "the test set"))
                 for one in self.predictors
@@ -119,9 +121,7 @@ class _Work:
             run = self._edited(failures)
             edits = edits_of(run, stress.intended, self.metric, plan.threshold)
             made = [edit.intended for edit in edits if edit.output]
-            outputs = [
-                PredictorInput(one.id, partial(_edit, run, one), one.sample.bits) for one in made
-            ]
+            outputs = [(one.id, partial(_edit, run, one), one.sample.bits) for one in made]
             for one in said:
                 one.edits = self._ask(one.predictor, outputs, store, "the edits")
             answers = [
@@ -151,7 +151,7 @@ class _Work:
         return StressResult(plan, outcome, run, index, failures)
 
     def _ask(
-        self, predictor: Predictor, shown: list[PredictorInput], store: PredictionStore, what: str
+        self, predictor: Predictor, shown: Sequence[Any], store: PredictionStore, what: str
     ) -> Predictions:
         with self.bar(f"{predictor.name} on {what}") as progress:
             return predict_all(predictor, shown, store, progress, len(shown))
@@ -170,13 +170,13 @@ class _Work:
         return run
 
 
-def _editor(plan: StressPlan) -> SystemInstance:
+@contextmanager
+def _field(plan: StressPlan, name: str) -> Iterator[None]:
+    """What is wrong inside is wrong with this field of the plan."""
     try:
-        chosen = find_system(plan.editor)
-        chosen.require_ready()
+        yield
     except InputError as error:
-        raise type(error)(f"{plan.where}: edit.editor: {error}") from None
-    return chosen
+        raise type(error)(f"{plan.where}: {name}: {error}") from None
 
 
 def _check_run(plan: StressPlan, chosen: SystemInstance) -> None:
@@ -195,10 +195,8 @@ def _check_run(plan: StressPlan, chosen: SystemInstance) -> None:
 def _edit_score(plan: StressPlan) -> BatchMetric | None:
     if not plan.encoder:
         return None
-    try:
+    with _field(plan, "edit_score.encoder"):
         (metric,) = find_metrics([f"edit_score:{plan.encoder}"])
-    except InputError as error:
-        raise type(error)(f"{plan.where}: edit_score.encoder: {error}") from None
     assert isinstance(metric, BatchMetric)
     return metric
 
@@ -216,9 +214,8 @@ def _locked(out: Path) -> Iterator[None]:
         with FileLock(out / ".lock", timeout=0):
             yield
     except Timeout:
-        raise BusyError(
-            f"{out}: another medebench process is working on this test; wait until it ends"
-        ) from None
+        busy = "another medebench process is working on this test; wait until it ends"
+        raise BusyError(f"{out}: {busy}") from None
 
 
 def _is_own(out: Path) -> bool:
@@ -230,3 +227,41 @@ def _edit(run: Run, one: IntendedEdit) -> Picture:
     """An edit at the depth and size of its picture: predictors must see both alike."""
     made = read_picture(run.output_path(one.id, 0))
     return match(made, read_picture(one.sample.image), one.sample.bits)
+
+
+def analyze(
+    name: str,
+    stress: StressSet,
+    edits: Sequence[EditOutcome],
+    answers: Sequence[Answers],
+    *,
+    threshold: float,
+    encoder: str,
+    seed: int = 0,
+) -> StressOutcome:
+    """Everything that follows from the edits, kept or not, and from the predictors' answers.
+
+    `answers` should include discarded edits: without them, nothing can be said about lower
+    thresholds. `encoder` is empty if edits are not scored.
+    """
+    outcome = StressOutcome(
+        name,
+        stress.task,
+        stress.samples,
+        tuple(edits),
+        tuple(compare(stress, edits, one, seed=seed) for one in answers),
+        threshold,
+        encoder,
+        tuple(at_thresholds(stress, edits, answers, threshold, seed=seed)) if encoder else (),
+    )
+    differences = {
+        (one.name, other.name): paired_difference(stress, edits, one, other)
+        for one in answers
+        for other in answers
+        if other.reference and not one.reference
+    }
+    return replace(
+        outcome,
+        verdict={name: found.word for name, found in verdicts(outcome).items()},
+        words=words(outcome, differences),
+    )

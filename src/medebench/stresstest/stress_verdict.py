@@ -8,12 +8,20 @@ number.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from medebench.analysis.estimate import Estimate
-from medebench.stresstest.sample import Task
-from medebench.stresstest.stress_outcome import EditOutcome, StressOutcome, Which
+from medebench.page.number import counted
+from medebench.stresstest.predictor_comparison import Answers, compare
+from medebench.stresstest.stress_outcome import (
+    AtThreshold,
+    EditOutcome,
+    StressOutcome,
+    StressSet,
+    Task,
+    Which,
+)
 
 Word = Literal["shortcut", "fragile", "weaker", "robust", "unclear"]
 
@@ -36,6 +44,9 @@ ROBUST_DICE = 0.05
 POOR = 0.70
 
 Tables = Mapping[Which, Mapping[str, Estimate]]
+#: Every edit that has a score: a cosine is never below.
+NO_THRESHOLD = -1.0
+THRESHOLDS = (NO_THRESHOLD, 0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 
 
 @dataclass(frozen=True)
@@ -63,10 +74,8 @@ def ruling(table: Tables, task: Task, groups: int) -> Ruling:
     if loss.value is None:
         return Ruling("unclear", loss.reason)
     if groups < LEAST_GROUPS:
-        what = "group" if groups == 1 else "groups"
-        return Ruling(
-            "unclear", f"the kept edits come from {groups} {what}; {LEAST_GROUPS} are needed"
-        )
+        few = f"the kept edits come from {counted(groups, 'group')}; {LEAST_GROUPS} are needed"
+        return Ruling("unclear", few)
     if loss.interval is None:
         return Ruling("unclear", "there are too few groups for an interval")
     low, high = loss.interval
@@ -83,9 +92,8 @@ def ruling(table: Tables, task: Task, groups: int) -> Ruling:
         return Ruling("robust", "a larger loss is ruled out")
     if low > 0:
         return Ruling("weaker", "it loses some performance")
-    return Ruling(
-        "unclear", "its loss could be anything from none to too much; more edits are needed"
-    )
+    anything = "its loss could be anything from none to too much; more edits are needed"
+    return Ruling("unclear", anything)
 
 
 def poorness(table: Tables, task: Task) -> str:
@@ -98,7 +106,6 @@ def poorness(table: Tables, task: Task) -> str:
     original, before = table["original"], table["before"]
     if task == "segmentation":
         kinds = {"Dice on the test set": original["dice"], "Dice before": before["dice"]}
-        known = {name: one.value for name, one in kinds.items() if one.value is not None}
         text = "{:.3f}"
     else:
         kinds = {
@@ -106,11 +113,11 @@ def poorness(table: Tables, task: Task) -> str:
             "accuracy on the labels of the edits": original["accuracy_matched"],
             "accuracy on the edited pictures before": before["accuracy"],
         }
-        known = {name: one.value for name, one in kinds.items() if one.value is not None}
         both = original["sensitivity"].value, original["specificity"].value
         if both[0] is not None and both[1] is not None:
-            known["mean of sensitivity and specificity"] = (both[0] + both[1]) / 2
+            kinds["mean of sensitivity and specificity"] = Estimate((both[0] + both[1]) / 2)
         text = "{:.1%}"
+    known = {name: one.value for name, one in kinds.items() if one.value is not None}
     if not known:
         return ""
     name, worst = min(known.items(), key=lambda item: item[1])
@@ -142,3 +149,56 @@ def settled(found: Mapping[str, Ruling], references: Sequence[str]) -> dict[str,
         else one
         for name, one in found.items()
     }
+
+
+def keep_at(edits: Sequence[EditOutcome], threshold: float) -> list[EditOutcome]:
+    """The same edits, kept if their score reaches `threshold`; never without a score."""
+    return [replace(edit, kept=_reaches(edit.score, threshold)) for edit in edits]
+
+
+def at_thresholds(
+    stress: StressSet,
+    edits: Sequence[EditOutcome],
+    answers: Sequence[Answers],
+    chosen: float,
+    *,
+    thresholds: Sequence[float] = THRESHOLDS,
+    seed: int = 0,
+) -> list[AtThreshold]:
+    """Headline and verdict of every predictor at each threshold, the chosen one among them.
+
+    Empty if no edit has a score. `thrown` counts edits with a score below the threshold.
+    """
+    scored = sum(edit.score is not None for edit in edits)
+    if not scored:
+        return []
+    found = []
+    for threshold in sorted({*thresholds, chosen}):
+        then = keep_at(edits, threshold)
+        kept = [edit for edit in then if edit.kept]
+        edited: dict[str, Estimate] = {}
+        rulings: dict[str, Ruling] = {}
+        for one in answers:
+            headline = _headline(stress, then, one, groups_of(kept), seed)
+            edited[one.name], rulings[one.name] = headline
+        last = settled(rulings, [one.name for one in answers if one.reference])
+        words = {name: one.word for name, one in last.items()}
+        found.append(AtThreshold(threshold, len(kept), scored - len(kept), edited, words))
+    return found
+
+
+def _headline(
+    stress: StressSet, edits: Sequence[EditOutcome], answers: Answers, groups: int, seed: int
+) -> tuple[Estimate, Ruling]:
+    unknown = sum(edit.kept and edit.intended.id not in answers.edits for edit in edits)
+    if unknown:
+        reason = f"no answer for {unknown} of the edits that would be kept"
+        return Estimate(None, reason=reason), Ruling("unclear", reason)
+    table = compare(stress, edits, answers, seed=seed, brief=True).table
+    headline = "accuracy" if stress.task == "classification" else "dice"
+    return table["edited"][headline], ruling(table, stress.task, groups)
+
+
+def _reaches(score: float | None, threshold: float) -> bool:
+    # Rounding may leave a cosine a hair below -1.
+    return score is not None and (score >= threshold or threshold <= NO_THRESHOLD)

@@ -63,9 +63,8 @@ def _predictor(outcome: StressOutcome, one: PredictorOutcome, found: Ruling) -> 
     sentences = [start, facts + ".", _matched(outcome, one), _meaning(outcome, found)]
     pairs = table["pairs"].get("auroc")
     if pairs is not None and pairs.value is not None:
-        sentences.append(
-            f"The AUROC over the pictures before and after editing is {_number(pairs)}."
-        )
+        over = "The AUROC over the pictures before and after editing"
+        sentences.append(f"{over} is {_number(pairs)}.")
     return " ".join(filter(None, [*sentences, _kinds(outcome, one), _distance(one)]))
 
 

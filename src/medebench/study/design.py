@@ -6,17 +6,21 @@ the people who run the study: the panel shows letters.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
 
 from medebench.errors import InputError
 from medebench.files import read_bytes, sha256
+from medebench.judge.rubric_files import load_rubric
 from medebench.outputs import Part
-from medebench.study.questions import EDITING, OVERALL, Question
+from medebench.tasks import Task as CaseTask
 from medebench.tasks.card import Side
+from medebench.tasks.editing import EDITING as EDITING_TASK
 
 FILE = "study.json"
 PICTURES = "pictures"
@@ -26,6 +30,21 @@ RUINED = "(ruined)"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 Kind = Literal["trial", "case", "control", "repeat"]
+
+
+class Question(BaseModel):
+    key: str
+    name: str
+    question: str
+    hint: str = ""
+
+
+_FILE = Path(__file__).with_name("questions.json")
+*_EDITING, OVERALL = TypeAdapter(list[Question]).validate_json(_FILE.read_bytes())
+#: The dimensions of editing, by key.
+EDITING = {one.key: one for one in _EDITING}
+#: A line of a rubric that says what a score stands for: "7-8 = ...".
+_SCALE = re.compile(r"\d+(\s*[-–]\s*\d+)?\s*=")
 
 
 class StudiedRun(BaseModel):
@@ -212,3 +231,39 @@ def open_study(path: str | Path) -> Study:
     except OSError as error:
         raise InputError(f"{file}: cannot be read ({error.strerror})") from error
     return Study(path, design, sha256(data))
+
+
+def usual_questions(task: CaseTask) -> list[Question]:
+    """Those of editing, one for each score of the task's rubric, or a single one."""
+    if task == EDITING_TASK:
+        return list(EDITING.values())
+    if not task.rubric:
+        return [OVERALL]
+    rubric = load_rubric(task.rubric)
+    return [_of_criterion(score, rubric.criteria[score]) for score in rubric.scores]
+
+
+def choose_questions(task: CaseTask, keys: Sequence[str] | None) -> list[Question]:
+    """The usual questions of the task, or those with these keys, in this order."""
+    usual = usual_questions(task)
+    if keys is None:
+        return usual
+    known = {one.key: one for one in (*usual, OVERALL)}
+    if unknown := [one for one in keys if one not in known]:
+        raise InputError(f"dimensions: no '{unknown[0]}'; choose from {', '.join(known)}")
+    if not keys:
+        raise InputError(f"dimensions: none given; choose from {', '.join(known)}")
+    return [known[key] for key in dict.fromkeys(keys)]
+
+
+def _of_criterion(score: str, criterion: str) -> Question:
+    """What a rubric tells a model, without the scale, which people who rank do not need."""
+    name = score.replace("-", " ").capitalize() if len(score) > 3 else score.upper()
+    lines = [line for line in criterion.splitlines() if not _SCALE.match(line.strip())]
+    hint = " ".join(" ".join(lines).split()).removeprefix(f"{name}: ")
+    return Question(
+        key=score,
+        name=name,
+        question=f"Which output is best in terms of {name.lower() if len(score) > 3 else name}?",
+        hint=hint[:1].upper() + hint[1:],
+    )

@@ -69,43 +69,34 @@ class Rankings:
         self, dimension: str, showing: int = 1, *, only: Collection[str] | None = None
     ) -> Ranked:
         """One dimension as midranks; cases that nobody ranked, or not in `only`, are left out."""
-        mine = {
-            (key.annotator, key.case): ranks
-            for key, ranks in self.given.items()
-            if key.dimension == dimension and key.showing == showing
-        }
-        seen = {case for _, case in mine}
+        wanted = (dimension, showing)
+        mine = {key: one for key, one in self.given.items() if key[2:] == wanted}
+        seen = {key.case for key in mine}
         cases = tuple(c for c in self.cases if c in seen and (only is None or c in only))
         places = {case: i for i, case in enumerate(cases)}
         people = {name: i for i, name in enumerate(self.annotators)}
         columns = {name: i for i, name in enumerate(self.models)}
         values = np.full((len(people), len(cases), len(columns)), np.nan)
-        for (annotator, case), ranks in mine.items():
-            if case in places:
+        for key, ranks in mine.items():
+            if key.case in places:
                 for model, rank in ranks.items():
-                    values[people[annotator], places[case], columns[model]] = rank
+                    values[people[key.annotator], places[key.case], columns[model]] = rank
         sources = tuple(self.cases[case].source for case in cases)
         return Ranked(self.annotators, cases, self.models, sources, midranks(values))
 
     def without(self, names: Iterable[str]) -> Rankings:
         """The same without these annotators."""
         gone = set(names)
-        return replace(
-            self,
-            annotators=tuple(name for name in self.annotators if name not in gone),
-            given={key: one for key, one in self.given.items() if key.annotator not in gone},
-        )
+        left = tuple(name for name in self.annotators if name not in gone)
+        given = {key: one for key, one in self.given.items() if key.annotator not in gone}
+        return replace(self, annotators=left, given=given)
 
     def renamed(self, names: Mapping[str, str]) -> Rankings:
         """The same with other names for the annotators."""
-        return replace(
-            self,
-            annotators=tuple(names[name] for name in self.annotators),
-            given={
-                key._replace(annotator=names[key.annotator]): ranks
-                for key, ranks in self.given.items()
-            },
-        )
+        told = tuple(names[name] for name in self.annotators)
+        rows = self.given.items()
+        given = {key._replace(annotator=names[key.annotator]): ranks for key, ranks in rows}
+        return replace(self, annotators=told, given=given)
 
 
 def from_answers(design: Design, answers: Iterable[Answer]) -> Rankings:

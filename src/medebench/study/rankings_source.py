@@ -33,27 +33,19 @@ class StudyRankings:
 
 def from_study(study: Study, answers: Sequence[Answer]) -> StudyRankings:
     design = study.design
-    drafts = sum(one.state == "draft" for one in answers)
     notes = []
-    if drafts:
+    if drafts := sum(one.state == "draft" for one in answers):
         noun = "case is" if drafts == 1 else "cases are"
         notes.append(f"{drafts} {noun} only partly ranked and not counted.")
+    shown: dict[str, dict[str, str]] = {run.name: {} for run in design.runs}
+    for case in design.cases:
+        for name in shown.keys() & case.outputs.keys():
+            shown[name][case.id] = case.outputs[name].sha256
+    facts = tuple(annotator_facts(design, one, answers) for one in design.annotators)
+    noun = "source image" if any(case.images for case in design.cases) else "source"
+    rankings = from_answers(design, answers)
     return StudyRankings(
-        design.title,
-        "study",
-        from_answers(design, answers),
-        {
-            run.name: {
-                case.id: case.outputs[run.name].sha256
-                for case in design.cases
-                if run.name in case.outputs
-            }
-            for run in design.runs
-        },
-        tuple(annotator_facts(design, one, answers) for one in design.annotators),
-        tuple(notes),
-        design.k,
-        "source image" if any(case.images for case in design.cases) else "source",
+        design.title, "study", rankings, shown, facts, tuple(notes), design.k, noun
     )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from medebench.errors import InputError
 from medebench.files import read_bytes
 from medebench.spreadsheet import original, plain
-from medebench.study.questions import EDITING
+from medebench.study.design import EDITING
 from medebench.study.rankings import About, Given, Rankings
 
 REQUIRED = ("annotator", "case", "dimension", "model", "rank")

@@ -13,7 +13,7 @@ from medebench.runs.run_folder import Run, open_ledgers
 from medebench.runs.score_run import open_runs
 from medebench.study.rankings_source import read_study
 from medebench.study.results.compute import study_results
-from medebench.study.results.people_section import section
+from medebench.study.results.results_folder import section
 
 
 def report(

@@ -40,10 +40,9 @@ class Sample:
 
 def check_runs(runs: Sequence[Run]) -> None:
     if not 2 <= len(runs) <= len(LETTERS):
-        raise InputError(
-            f"a study compares 2 to {len(LETTERS)} runs, {len(runs)} given; "
-            + ("add a run" if len(runs) < 2 else "leave some out")
-        )
+        remedy = "add a run" if len(runs) < 2 else "leave some out"
+        given = f"{len(runs)} given; {remedy}"
+        raise InputError(f"a study compares 2 to {len(LETTERS)} runs, {given}")
     seen: dict[str, Run] = {}
     for run in runs:
         if run.name == RUINED:

@@ -19,15 +19,17 @@ from medebench.stamp import read_stamp, write_stamp
 from medebench.study.assignment import Assigned, Pool, assign, share_out, strangers
 from medebench.study.case_drawings import Work, draw_cases
 from medebench.study.design import (
+    EDITING,
     FILE,
+    OVERALL,
     PICTURES,
     Annotator,
     Design,
     StudiedRun,
     Study,
+    choose_questions,
     open_study,
 )
-from medebench.study.questions import EDITING, OVERALL, choose_questions
 from medebench.study.study_sample import Candidate, check_runs, readable_cases, sample, shared_cases
 from medebench.tasks import Task, find_task
 
@@ -207,9 +209,8 @@ def _name_problem(name: str) -> str | None:
     if name.casefold() == "admin":
         return "is reserved for the administrator; choose another name"
     if not name.isprintable() or name != name.strip():
-        return (
-            "contains characters that cannot be seen; use printable ones without blanks at the ends"
-        )
+        remedy = "use printable ones without blanks at the ends"
+        return f"contains characters that cannot be seen; {remedy}"
     if "/" in name or "\\" in name or name in (".", ".."):
         return "cannot be part of an address; leave out '/' and '\\'"
     if not any(letter.isalpha() for letter in name):
@@ -241,10 +242,8 @@ def _doubts(
     elif apart:
         pairs = len(own) * (len(own) - 1) // 2
         doubts.append(f"{apart} of {pairs} pairs of annotators share no case")
-    for name, wished, found in (
-        ("controls", controls, assigned.controls),
-        ("repeats", repeats, assigned.repeats),
-    ):
+    added = ("controls", controls, assigned.controls), ("repeats", repeats, assigned.repeats)
+    for name, wished, found in added:
         if found < (wished or 0):
             doubts.append(f"{name}: {found} instead of {wished}; there are too few cases")
         elif not found and wished is None:

@@ -20,10 +20,9 @@ from medebench.cli import app
 from medebench.errors import InputError
 from medebench.phantoms.case_sets import ChestSettings
 from medebench.phantoms.chest.captions import caption
+from medebench.phantoms.chest.chest_edit import SEAM, SHIFTS, chest_edit, member
 from medebench.phantoms.chest.chest_files import write_chest_phantoms
 from medebench.phantoms.chest.chest_spec import DEVICES, FINDINGS, Device
-from medebench.phantoms.chest.edit_regions import SEAM
-from medebench.phantoms.chest.shifts import SHIFTS, chest_edit, member
 
 SET = "chest-phantoms:count=16"
 

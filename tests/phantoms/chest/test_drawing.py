@@ -29,13 +29,13 @@ from medebench.phantoms.chest.patients import (
     draw_patient,
 )
 from medebench.phantoms.drawings.noise import stream
-from medebench.phantoms.training.chest_model.chest_recipe import RECIPE
+from medebench.phantoms.training.model_recipes import CHEST
 
 GOLDEN = Path(__file__).with_name("golden_chests.json")
 
 
 def pinned(index: int) -> dict[str, str]:
-    spec = draw_patient(RECIPE.seed, index, EVERYBODY)
+    spec = draw_patient(CHEST.seed, index, EVERYBODY)
     drawn = render(spec)
     cores = b"".join(core.tobytes() for _, core in sorted(drawn.cores.items()))
     return {

@@ -10,11 +10,10 @@ from scipy import ndimage
 
 from medebench.phantoms.chest import ChestSpec, render
 from medebench.phantoms.chest.captions import caption
+from medebench.phantoms.chest.chest_edit import ADDED, HEALTHY, REACH, SEAM, SHIFTS, grown, member
 from medebench.phantoms.chest.chest_spec import Look
-from medebench.phantoms.chest.edit_regions import REACH, SEAM, grown
 from medebench.phantoms.chest.patients import confounded, draw_patient
-from medebench.phantoms.chest.shifts import ADDED, HEALTHY, SHIFTS, member
-from medebench.phantoms.recipes.train_settings import SEEDS, TEST, TRAINING, VALIDATION
+from medebench.phantoms.recipes.recipe_predictors import SEEDS, TEST, TRAINING, VALIDATION
 
 #: Not a seed of any test set.
 SEED = VALIDATION + 17

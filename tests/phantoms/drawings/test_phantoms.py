@@ -25,7 +25,7 @@ from PIL import Image
 from medebench.phantoms import drawings
 from medebench.phantoms.drawings import ORGANS, TASKS, Phantom, PhantomSpec, render, sample
 from medebench.phantoms.drawings import phantom_files as writing
-from medebench.phantoms.drawings.catalogue import BY_NAME, BY_ORGAN
+from medebench.phantoms.drawings.phantom_renderer import BY_NAME, BY_ORGAN
 from medebench.phantoms.drawings.phantom_spec import Draw
 
 GOLDEN = Path(__file__).with_name("golden_phantoms.json")
@@ -235,7 +235,7 @@ def test_write_needs_no_main_guard(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_in_a_worker_is_an_error_here(tmp_path: Path) -> None:
-    from medebench.phantoms.drawings.render_processes import Drawers
+    from medebench.phantoms.drawings.phantom_files import Drawers
 
     with (
         Drawers(tmp_path / "gone", 0, processes=True) as draw,

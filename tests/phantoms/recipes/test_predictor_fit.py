@@ -14,7 +14,7 @@ from medebench.phantoms.recipes.predictor_networks import (
     SegmenterNetwork,
     as_batch,
 )
-from medebench.phantoms.recipes.train_settings import TrainSettings
+from medebench.phantoms.recipes.recipe_predictors import TrainSettings
 
 QUICK = TrainSettings(patients=24, epochs=6, batch=8, shift=1)
 

@@ -11,10 +11,14 @@ import pytest
 from medebench.errors import BusyError, InputError, MedebenchError
 from medebench.images.picture import read_mask, read_picture
 from medebench.phantoms.chest.captions import caption
-from medebench.phantoms.chest.shifts import ADDED, SHIFTS, member
+from medebench.phantoms.chest.chest_edit import ADDED, SHIFTS, member
 from medebench.phantoms.recipes.recipe_files import write_recipe
-from medebench.phantoms.recipes.recipe_predictors import TrainJob, train_in_processes
-from medebench.phantoms.recipes.train_settings import TEST, TrainSettings
+from medebench.phantoms.recipes.recipe_predictors import (
+    TEST,
+    TrainJob,
+    TrainSettings,
+    train_in_processes,
+)
 from medebench.stresstest.predictors import ask
 from medebench.stresstest.stress_plan import read_stress
 

@@ -18,26 +18,34 @@ from medebench.phantoms.chest import ChestSpec, render
 from medebench.phantoms.chest.captions import any_caption, caption
 from medebench.phantoms.chest.chest_spec import Finding
 from medebench.phantoms.chest.patients import EVERYBODY, draw_patient
-from medebench.phantoms.training.chest_encoder import encoder_images
-from medebench.phantoms.training.chest_encoder.attempted_edits import THINGS, attempts
-from medebench.phantoms.training.chest_encoder.augmentation import blurred, compress, disturb, moved
-from medebench.phantoms.training.chest_encoder.contrastive_losses import changes, pictures_and_texts
-from medebench.phantoms.training.chest_encoder.encoder_fit import Patients, draw_batch
-from medebench.phantoms.training.chest_encoder.encoder_recipe import EVALUATION_SEED, RECIPE
-from medebench.phantoms.training.chest_encoder.patient_change import Change, patient
+from medebench.phantoms.training.chest_encoder import train_chest_encoder as training
+from medebench.phantoms.training.chest_encoder.encoder_evaluation import THINGS, attempts
+from medebench.phantoms.training.chest_encoder.encoder_fit import (
+    Patients,
+    blurred,
+    changes,
+    compress,
+    disturb,
+    draw_batch,
+    moved,
+    pictures_and_texts,
+)
 from medebench.phantoms.training.chest_encoder.statements import (
+    Change,
     claims,
     happened,
+    patient,
     stated,
     texts,
     true_of,
 )
 from medebench.phantoms.training.chest_encoder.train_chest_encoder import train_chest_encoder
-from medebench.phantoms.training.text_parts import make_tokenizer
+from medebench.phantoms.training.model_recipes import ENCODER, ENCODER_EVALUATION_SEED
+from medebench.phantoms.training.pipeline_folder import make_tokenizer
 from medebench.progress import Progress, silent
 
 SMALL = replace(
-    RECIPE, patients=3, batch=3, steps=4, warm_up=1, widths=(8, 8, 8, 8), text_width=16, size=64
+    ENCODER, patients=3, batch=3, steps=4, warm_up=1, widths=(8, 8, 8, 8), text_width=16, size=64
 )
 
 
@@ -55,16 +63,16 @@ def no_bar(_title: str) -> AbstractContextManager[Progress]:
 
 def test_no_seed_is_that_of_another():
     """Not those of cases and demonstrations, of the chest model, of predictors under test."""
-    for seed in (RECIPE.seed, EVALUATION_SEED):
+    for seed in (ENCODER.seed, ENCODER_EVALUATION_SEED):
         assert 30_260 < seed < 40_000
-    assert RECIPE.seed != EVALUATION_SEED
+    assert ENCODER.seed != ENCODER_EVALUATION_SEED
 
 
 def test_one_thing_changes_and_both_texts_are_true():
     rng = np.random.default_rng(3)
     kinds = set()
     for index in range(120):
-        first, *others = patient(RECIPE.seed, index)
+        first, *others = patient(ENCODER.seed, index)
         for other in others:
             change = Change(first, other)
             assert replace(first, findings=(), devices=(), look=other.look) == replace(
@@ -113,12 +121,12 @@ def test_every_word_is_read_whole():
     told = [
         text
         for index in range(200)
-        for first, *others in [patient(RECIPE.seed, index)]
+        for first, *others in [patient(ENCODER.seed, index)]
         for other in others
         for text in texts(Change(first, other), rng)
     ]
-    tokenizer = make_tokenizer(told, RECIPE)
-    assert max(len(tokenizer(text).input_ids) for text in told) <= RECIPE.tokens
+    tokenizer = make_tokenizer(told, ENCODER)
+    assert max(len(tokenizer(text).input_ids) for text in told) <= ENCODER.tokens
     # A word is a token: letters would soon be too many.
     for text in ("right pneumothorax, right chest drain, hospital B", "no opacities, wires"):
         words = text.replace(",", " ,").split()
@@ -157,12 +165,12 @@ def test_a_disturbed_picture_is_still_that_picture():
     pictures = np.stack([render(draw_patient(8, k, EVERYBODY)).picture for k in range(6)])
     given = torch.from_numpy(pictures).float()[:, None] / 255
     torch.manual_seed(1)
-    seen = disturb(given, RECIPE)
+    seen = disturb(given, ENCODER)
     error = (seen - given).square().mean((1, 2, 3)).sqrt()
     assert seen.min() >= 0 and seen.max() <= 1
     assert float(error.min()) > 0 and float(error.max()) < 0.06
     torch.manual_seed(1)
-    assert torch.equal(disturb(given, RECIPE), seen)
+    assert torch.equal(disturb(given, ENCODER), seen)
 
 
 def test_the_loss_by_loops():
@@ -199,7 +207,7 @@ def test_the_loss_by_loops():
     point = np.mean([1 - d[k] @ u[k] for k in range(4)])
     point += np.mean([(one @ other) ** 2 for one in idle for other in u])
     point += np.mean([(d[i] @ u[j]) ** 2 for i in range(4) for j in range(4) if apart[i, j]])
-    recipe = replace(RECIPE, change_sharpness=sharp, telling=telling, pointing=pointing)
+    recipe = replace(ENCODER, change_sharpness=sharp, telling=telling, pointing=pointing)
     given = [torch.from_numpy(one) for one in (2 * d, 3 * u, idle, forward, backward, apart)]
     assert float(changes(*given, recipe)) == pytest.approx(
         telling * told + pointing * point, abs=1e-9
@@ -227,7 +235,7 @@ def test_a_batch_says_what_is_in_it():
 
 
 def test_a_short_training_stops_and_continues_to_the_same_model(tmp_path, monkeypatch):
-    monkeypatch.setattr(encoder_images, "CHUNK", 3)
+    monkeypatch.setattr(training, "CHUNK", 3)
     train_chest_encoder(tmp_path / "whole", tmp_path / "one", SMALL, no_bar)
     half = tmp_path / "half"
     half.mkdir()
@@ -250,7 +258,7 @@ def test_a_short_training_stops_and_continues_to_the_same_model(tmp_path, monkey
     encoder = DualEncoder(str(tmp_path / "two"), "mine", "cpu")
     assert encoder.problem() is None
     seen = encoder.encode([encoder.prepare(np.zeros((64, 64, 3), np.uint8), 255)])
-    assert seen.shape == (1, RECIPE.numbers) and np.isfinite(seen).all()
+    assert seen.shape == (1, ENCODER.numbers) and np.isfinite(seen).all()
     with pytest.raises(InputError, match="another recipe; choose"):
         train_chest_encoder(half, tmp_path / "three", replace(SMALL, steps=5), no_bar)
 
@@ -259,7 +267,7 @@ def test_attempts_are_what_they_are_called():
     outcomes = set()
     for thing in THINGS:
         for index in range(6):
-            tried = {one.outcome: one for one in attempts(thing, EVALUATION_SEED, index)}
+            tried = {one.outcome: one for one in attempts(thing, ENCODER_EVALUATION_SEED, index)}
             outcomes |= set(tried)
             done, idle = tried["done"], tried["nothing happened"]
             assert claims(done.caption) <= true_of(done.before)

@@ -15,15 +15,15 @@ from medebench.cli import app
 from medebench.phantoms.chest import render
 from medebench.phantoms.chest.patients import EVERYBODY, draw_patient
 from medebench.phantoms.training import loop
-from medebench.phantoms.training.checkpoint import cosine_rate
-from medebench.phantoms.training.chest_model import chest_images
-from medebench.phantoms.training.chest_model.chest_recipe import RECIPE
+from medebench.phantoms.training.chest_model import train_chest_model as own
 from medebench.phantoms.training.chest_model.train_chest_model import in_colour, train_chest_model
 from medebench.phantoms.training.latents import fit, make_autoencoder
+from medebench.phantoms.training.loop import cosine_rate
+from medebench.phantoms.training.model_recipes import CHEST
 from medebench.progress import Progress, silent
 
 SMALL = replace(
-    RECIPE, patients=24, fitted=24, size=64, steps=4, batch=2, warm_up=1, widths=(32, 32, 32)
+    CHEST, patients=24, fitted=24, size=64, steps=4, batch=2, warm_up=1, widths=(32, 32, 32)
 )
 
 
@@ -57,7 +57,7 @@ def trained(tmp_path_factory):
     """Folders of a training in one go, and of one that was stopped and continued."""
     folder = tmp_path_factory.mktemp("chests")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chest_images, "CHUNK", 12)
+        patch.setattr(own, "CHUNK", 12)
         patch.setattr(loop, "KEEP_EVERY", 1)
         patch.setattr(loop, "LOG_EVERY", 1)
         train_chest_model(folder / "work", folder / "whole", SMALL, bar())
@@ -78,8 +78,8 @@ def test_a_stopped_training_continues_to_the_same_weights(trained):
 
 def test_it_learns_from_the_patients_of_the_recipe(trained):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chest_images, "CHUNK", 12)
-        (first, second) = chest_images.chunks(trained / "work" / "chests", 24)
+        patch.setattr(own, "CHUNK", 12)
+        (first, second) = own.chunks(trained / "work" / "chests", 24)
     drawn = [render(draw_patient(SMALL.seed, index, EVERYBODY), 64) for index in (0, 13)]
     for one, chunk, at in ((drawn[0], first, 0), (drawn[1], second, 1)):
         assert np.array_equal(chunk["pictures"][at], one.picture)
@@ -97,7 +97,7 @@ def test_the_folder_is_a_pipeline_that_draws(trained):
     made = pipe("left nodule", num_inference_steps=2, output_type="np", height=64, width=64)
     assert made.images.shape == (1, 64, 64, 3)
     assert np.isfinite(made.images).all() and made.images.std() > 0.01
-    assert pipe.vae_scale_factor == RECIPE.cell
+    assert pipe.vae_scale_factor == CHEST.cell
     assert pipe.scheduler.config.prediction_type == "v_prediction"
 
 
@@ -105,13 +105,13 @@ def test_latents_of_the_recipe_give_chests_back():
     pictures = in_colour(
         np.stack([render(draw_patient(5, k, EVERYBODY)).picture for k in range(12)])
     )
-    projection = fit(pictures, RECIPE)
-    vae = make_autoencoder(projection, pictures, RECIPE)
+    projection = fit(pictures, CHEST)
+    vae = make_autoencoder(projection, pictures, CHEST)
     given = torch.from_numpy(pictures).permute(0, 3, 1, 2).float() / 127.5 - 1
     with torch.no_grad():
         latents = vae.encode(given).latents
         back = vae.decode(latents).sample
-    assert latents.shape == (12, RECIPE.channels, 32, 32)
+    assert latents.shape == (12, CHEST.channels, 32, 32)
     error = float((back - given).square().mean())
     assert 10 * np.log10(4 / error) > 34
     assert float((latents * vae.config.scaling_factor).square().mean()) == pytest.approx(1, abs=0.1)

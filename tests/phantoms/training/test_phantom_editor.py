@@ -14,18 +14,20 @@ from medebench.cases import load_cases, open_case
 from medebench.outputs import Output
 from medebench.phantoms.drawings import render, sample
 from medebench.phantoms.training.latents import fit, make_autoencoder
-from medebench.phantoms.training.phantom_editor.attention_loss import Gaze, concept_places
-from medebench.phantoms.training.phantom_editor.editor_parts import make_unet
-from medebench.phantoms.training.phantom_editor.editor_recipe import EVALUATION_SEED, RECIPE
-from medebench.phantoms.training.phantom_editor.instructions import wordings
-from medebench.phantoms.training.phantom_editor.train_phantom_editor import train_phantom_editor
-from medebench.phantoms.training.text_parts import make_tokenizer
+from medebench.phantoms.training.model_recipes import EDITOR, EDITOR_EVALUATION_SEED
+from medebench.phantoms.training.phantom_editor.editor_fit import Gaze, concept_places
+from medebench.phantoms.training.phantom_editor.train_phantom_editor import (
+    make_unet,
+    train_phantom_editor,
+    wordings,
+)
+from medebench.phantoms.training.pipeline_folder import make_tokenizer
 from medebench.progress import Progress, silent
 from medebench.systems import find_system
 from medebench.systems.request import Request
 
 SMALL = replace(
-    RECIPE,
+    EDITOR,
     phantoms=26,
     fitted=26,
     steps=4,
@@ -50,12 +52,12 @@ def pictures():
 
 
 def test_the_evaluation_shares_no_seed_with_the_training_the_demo_or_the_default():
-    assert EVALUATION_SEED not in (RECIPE.seed, 0)
+    assert EDITOR_EVALUATION_SEED not in (EDITOR.seed, 0)
 
 
 def test_the_projection_is_the_one_of_scikit_learns_kind(pictures):
     # Independent: singular vectors of the cells, taken one by one in a loop.
-    recipe = replace(RECIPE, channels=8)
+    recipe = replace(EDITOR, channels=8)
     found = fit(pictures, recipe)
     cells = [
         (picture[y : y + 16, x : x + 16].astype(np.float64) / 255 - 0.5).ravel()
@@ -70,8 +72,8 @@ def test_the_projection_is_the_one_of_scikit_learns_kind(pictures):
 
 
 def test_the_network_encodes_as_the_projection_and_gives_the_picture_back(pictures):
-    projection = fit(pictures, RECIPE)
-    vae = make_autoencoder(projection, pictures, RECIPE)
+    projection = fit(pictures, EDITOR)
+    vae = make_autoencoder(projection, pictures, EDITOR)
     given = torch.from_numpy(pictures).permute(0, 3, 1, 2).float() / 127.5 - 1
     with torch.no_grad():
         latents = vae.encode(given).latents
@@ -83,26 +85,26 @@ def test_the_network_encodes_as_the_projection_and_gives_the_picture_back(pictur
 
 
 def test_the_untrained_network_returns_its_input(pictures):
-    projection = fit(pictures, RECIPE)
+    projection = fit(pictures, EDITOR)
     latents = torch.from_numpy(projection.encode(pictures))
-    unet = make_unet(RECIPE)
+    unet = make_unet(EDITOR)
     with torch.no_grad():
         made = unet(
             torch.cat([torch.randn_like(latents), latents], 1),
             torch.full((len(latents),), 500),
-            torch.randn(len(latents), RECIPE.tokens, RECIPE.text_width),
+            torch.randn(len(latents), EDITOR.tokens, EDITOR.text_width),
         ).sample
     wanted = latents * projection.scaling
     assert float((made - wanted).square().mean()) < 0.01 * float(wanted.square().mean())
 
 
 def test_every_word_of_the_phantoms_survives_the_tokenizer():
-    words = wordings(70, RECIPE.seed)
-    tokenizer = make_tokenizer([text for one in words for text in one.texts], RECIPE)
+    words = wordings(70, EDITOR.seed)
+    tokenizer = make_tokenizer([text for one in words for text in one.texts], EDITOR)
     for one in words:
         for text in one.texts:
             ids = tokenizer(text).input_ids
-            assert len(ids) <= RECIPE.tokens
+            assert len(ids) <= EDITOR.tokens
             assert (
                 tokenizer.decode(ids[1:-1]).split()
                 == tokenizer.decode(tokenizer(text.lower()).input_ids[1:-1]).split()
@@ -112,12 +114,12 @@ def test_every_word_of_the_phantoms_survives_the_tokenizer():
 
 
 def test_the_loss_on_attention_grows_when_the_gaze_is_elsewhere():
-    words = wordings(13, RECIPE.seed)
-    tokenizer = make_tokenizer([text for one in words for text in one.texts], RECIPE)
+    words = wordings(13, EDITOR.seed)
+    tokenizer = make_tokenizer([text for one in words for text in one.texts], EDITOR)
     places = concept_places(words, tokenizer)
     assert min(places.values()) >= 1
     torch.manual_seed(0)
-    unet = make_unet(RECIPE)
+    unet = make_unet(EDITOR)
     with Gaze(unet) as gaze, torch.no_grad():
         unet(torch.randn(2, 128, 16, 16), torch.tensor([5, 5]), torch.randn(2, 32, 128))
     everywhere = gaze.loss(torch.tensor([3, 4]), torch.ones(2, 16, 16))
@@ -135,9 +137,9 @@ def _no_bar(title: str) -> AbstractContextManager[Progress]:
 
 def test_a_stopped_training_continues_to_the_same_weights(tmp_path, monkeypatch):
     from medebench.phantoms.training import loop
-    from medebench.phantoms.training.phantom_editor import phantom_images
+    from medebench.phantoms.training.phantom_editor import train_phantom_editor as own
 
-    monkeypatch.setattr(phantom_images, "CHUNK", 26)
+    monkeypatch.setattr(own, "CHUNK", 26)
     monkeypatch.setattr(loop, "KEEP_EVERY", 1)
     monkeypatch.setattr(loop, "LOG_EVERY", 1)
     train_phantom_editor(tmp_path / "work", tmp_path / "whole", SMALL, _no_bar)
@@ -173,7 +175,7 @@ def test_a_stopped_training_continues_to_the_same_weights(tmp_path, monkeypatch)
 
 def test_a_folder_holds_the_training_of_one_recipe(tmp_path):
     from medebench.errors import InputError
-    from medebench.phantoms.training.checkpoint import same_recipe
+    from medebench.phantoms.training.loop import same_recipe
 
     same_recipe(tmp_path / "recipe.json", SMALL)
     same_recipe(tmp_path / "recipe.json", SMALL)

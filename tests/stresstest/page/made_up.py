@@ -18,11 +18,16 @@ from medebench.phantoms.chest.captions import caption
 from medebench.phantoms.chest.chest_spec import Device, Finding
 from medebench.phantoms.chest.patients import confounded
 from medebench.phantoms.recipes.radedit_shifts import MANIFESTATION, POPULATION
-from medebench.stresstest.analyze import analyze
 from medebench.stresstest.page import PageContext
-from medebench.stresstest.rows import Answers
-from medebench.stresstest.sample import IntendedEdit, Sample, StressSet
-from medebench.stresstest.stress_outcome import EditOutcome, StressOutcome
+from medebench.stresstest.predictor_outputs import Answers
+from medebench.stresstest.stress_outcome import (
+    EditOutcome,
+    IntendedEdit,
+    Sample,
+    StressOutcome,
+    StressSet,
+)
+from medebench.stresstest.stress_run import analyze
 
 Bools = NDArray[np.bool_]
 ENCODER = "made-up"

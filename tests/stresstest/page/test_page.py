@@ -11,8 +11,8 @@ import pytest
 
 from medebench.errors import InputError
 from medebench.stresstest.page import PageContext, run_facts, write_overview, write_page
+from medebench.stresstest.page.page_files import render_head, sections
 from medebench.stresstest.page.stress_formats import BADGES
-from medebench.stresstest.page.stress_templates import render_head, sections
 from medebench.stresstest.stress_outcome import StressOutcome
 from tests.stresstest.page.conftest import HOSTILE
 from tests.stresstest.page.made_up import MadeUp

@@ -17,8 +17,7 @@ from medebench.analysis.interval import Interval
 from medebench.stresstest.page.page_facts import PageContext
 from medebench.stresstest.page.stress_formats import MEASURES, columns
 from medebench.stresstest.page.stress_tables import table_csv, table_md, table_tex
-from medebench.stresstest.recipe import find_recipe
-from medebench.stresstest.shift import Shift
+from medebench.stresstest.recipe import Shift, find_recipe
 from tests.conftest import REPOSITORY
 from tests.stresstest.page.conftest import HOSTILE
 from tests.stresstest.page.made_up import MadeUp

@@ -237,7 +237,7 @@ def test_onnx_files_that_cannot_be_used(tmp_path):
 
 
 def test_without_onnxruntime_one_line(tmp_path, monkeypatch):
-    monkeypatch.setattr("medebench.stresstest.predictors.onnx_predictor.find_spec", lambda _: None)
+    monkeypatch.setattr("medebench.stresstest.predictors.network_files.find_spec", lambda _: None)
     predictor = find_predictor(spec(tmp_path / "net.onnx", output="logit"), "classification")
     assert predictor.problem() == (
         "predictor net needs onnxruntime; install with: pip install 'medebench[onnx]'"

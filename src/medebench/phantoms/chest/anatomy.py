@@ -138,15 +138,8 @@ def _tube(grid: Grid, away: Field, half: float) -> Field:
 
 
 def _clavicles(grid: Grid, a: Anatomy) -> Field:
-    lines: list[tuple[Sequence[Point], float]] = []
-    for sign in (-1, 1):
-        points = [
-            (0.07, a.clavicle + 0.10),
-            (0.28, a.clavicle + 0.03),
-            (0.50, a.clavicle - 0.05),
-            (0.78, a.clavicle - 0.06),
-        ]
-        lines.append(([(sign * px, py) for px, py in points], 0.062))
+    bow = ((0.07, 0.10), (0.28, 0.03), (0.50, -0.05), (0.78, -0.06))
+    lines = [([(sign * x, a.clavicle + y) for x, y in bow], 0.062) for sign in (-1, 1)]
     return 0.085 * blur(grid.strokes(lines), grid.size / 160)
 
 

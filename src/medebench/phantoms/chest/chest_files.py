@@ -9,11 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from medebench.phantoms.case_folder import DrawCase, Entry, save_images, write_case_folder
-from medebench.phantoms.chest.captions import caption
-from medebench.phantoms.chest.chest_edit import ChestEdit
+from medebench.phantoms.chest.captions import caption, description, instruction
+from medebench.phantoms.chest.chest_edit import ChestEdit, Edits, chest_edit
 from medebench.phantoms.chest.chest_renderer import SIZE, VERSION
-from medebench.phantoms.chest.edit_texts import description, instruction
-from medebench.phantoms.chest.shifts import Edits, chest_edit
 
 _ROLES = ("previous_image", "changed_image", "previous_mask", "keep_mask")
 
@@ -42,10 +40,8 @@ def write_chest_phantoms(
 
 
 def _write(root: Path, number: int, edit: ChestEdit) -> Entry:
-    edit_mask, keep_mask = (
-        np.where(one, 255, 0).astype(np.uint8) for one in (edit.edit, edit.keep)
-    )
-    pictures = (edit.before.picture, edit.after.picture, edit_mask, keep_mask)
+    masks = (np.where(one, 255, 0).astype(np.uint8) for one in (edit.edit, edit.keep))
+    pictures = (edit.before.picture, edit.after.picture, *masks)
     return {
         "id": number,
         "Organ": "Chest",

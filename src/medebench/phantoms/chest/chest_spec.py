@@ -19,7 +19,7 @@ DEVICES: tuple[DeviceName, ...] = get_args(DeviceName)
 HOSPITALS: tuple[Hospital, ...] = get_args(Hospital)
 
 
-def _one_of(what: str, given: str, known: tuple[str, ...]) -> None:
+def one_of(what: str, given: str, known: tuple[str, ...]) -> None:
     if given not in known:
         raise InputError(f"{what}: no '{given}'; there are: {', '.join(known)}")
 
@@ -54,9 +54,9 @@ class Finding:
     extent: float = 0.5
 
     def __post_init__(self) -> None:
-        _one_of("finding", self.name, FINDINGS)
-        _one_of("side", self.side, get_args(Side))
-        _one_of("zone", self.zone, get_args(Zone))
+        one_of("finding", self.name, FINDINGS)
+        one_of("side", self.side, get_args(Side))
+        one_of("zone", self.zone, get_args(Zone))
         if not 0.0 <= self.extent <= 1.0:
             raise InputError(f"extent={self.extent}: must be between 0 and 1")
 
@@ -68,8 +68,8 @@ class Device:
     side: Side
 
     def __post_init__(self) -> None:
-        _one_of("device", self.name, DEVICES)
-        _one_of("side", self.side, get_args(Side) if self.name == "wires" else ("left", "right"))
+        one_of("device", self.name, DEVICES)
+        one_of("side", self.side, get_args(Side) if self.name == "wires" else ("left", "right"))
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Look:
     collimation: float = 0.0
 
     def __post_init__(self) -> None:
-        _one_of("hospital", self.hospital, HOSPITALS)
+        one_of("hospital", self.hospital, HOSPITALS)
 
 
 @dataclass(frozen=True)
@@ -99,9 +99,8 @@ class ChestSpec:
     def __post_init__(self) -> None:
         names = [*(one.name for one in self.findings), *(one.name for one in self.devices)]
         if len(set(names)) < len(names):
-            raise InputError(
-                f"{', '.join(names)}: a chest phantom has each finding and device at most once"
-            )
+            once = "a chest phantom has each finding and device at most once"
+            raise InputError(f"{', '.join(names)}: {once}")
 
     def finding(self, name: FindingName) -> Finding | None:
         return next((one for one in self.findings if one.name == name), None)
@@ -111,10 +110,9 @@ class ChestSpec:
 
     def without(self, name: str) -> ChestSpec:
         """The same patient without this finding or device."""
+        findings = tuple(one for one in self.findings if one.name != name)
         return replace(
-            self,
-            findings=tuple(one for one in self.findings if one.name != name),
-            devices=tuple(one for one in self.devices if one.name != name),
+            self, findings=findings, devices=tuple(one for one in self.devices if one.name != name)
         )
 
     def having(self, thing: Finding | Device) -> ChestSpec:

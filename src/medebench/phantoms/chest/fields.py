@@ -21,10 +21,7 @@ class Grid:
     """Coordinates of a picture: x and y from -1 to 1, y down; `shift`, `scale` place the body."""
 
     def __init__(self, size: int, seed: int, scale: float, shift: Point) -> None:
-        self.size = size
-        self.seed = seed
-        self.scale = scale
-        self.shift = shift
+        self.size, self.seed, self.scale, self.shift = size, seed, scale, shift
         at = (np.arange(size) + 0.5) / size * 2.0 - 1.0
         #: Of the picture itself, whatever stands in it.
         self.frame_x, self.frame_y = np.meshgrid(at, at)

@@ -22,6 +22,7 @@ from medebench.phantoms.chest.chest_spec import (
     Look,
     Side,
     Zone,
+    one_of,
 )
 from medebench.phantoms.drawings.noise import stream
 
@@ -42,16 +43,15 @@ class Population:
     def __post_init__(self) -> None:
         known = {"findings": FINDINGS, "devices": DEVICES, "hospitals": HOSPITALS}
         for what, names in known.items():
-            for name, chance in getattr(self, what).items():
-                if name not in names:
-                    raise InputError(f"{what}: no '{name}'; there are: {', '.join(names)}")
-                if not 0.0 <= chance <= 1.0:
-                    raise InputError(f"{what}: {name}={chance}: must be between 0 and 1")
-        for pair, chance in self.devices_with.items():
+            for name in getattr(self, what):
+                one_of(what, name, names)
+        for pair in self.devices_with:
             if pair[0] not in self.devices or pair[1] not in FINDINGS:
                 raise InputError(f"devices_with: {pair}: expected one of `devices` and a finding")
-            if not 0.0 <= chance <= 1.0:
-                raise InputError(f"devices_with: {pair}={chance}: must be between 0 and 1")
+        for what in (*known, "devices_with"):
+            for name, chance in getattr(self, what).items():
+                if not 0.0 <= chance <= 1.0:
+                    raise InputError(f"{what}: {name}={chance}: must be between 0 and 1")
         if sum(self.findings.values()) > 1 + 1e-9:
             raise InputError("findings: the chances add up to more than 1; lower them")
         if not sum(self.hospitals.values()) > 0:
@@ -111,18 +111,14 @@ def draw_patient(seed: int, index: int, population: Population) -> ChestSpec:
     rng = stream(seed, f"chest {index}")
     own = int(rng.integers(0, 2**31))
     spec = ChestSpec(own, draw_anatomy(rng))
-    names, chances = list(population.findings), list(population.findings.values())
-    at = rng.random()
-    for name, edge in zip(names, np.cumsum(chances), strict=True):
+    at, edges = rng.random(), np.cumsum(list(population.findings.values()))
+    for name, edge in zip(population.findings, edges, strict=True):
         if at < edge:
             spec = spec.having(draw_finding(name, rng))
             break
     for device, usual in population.devices.items():
-        with_it = [
-            chance
-            for (name_, finding), chance in population.devices_with.items()
-            if name_ == device and spec.finding(finding)
-        ]
+        beside = population.devices_with.items()
+        with_it = [chance for (one, ill), chance in beside if one == device and spec.finding(ill)]
         if rng.random() < max(with_it, default=usual):
             spec = spec.having(draw_device(device, spec, rng))
     places = list(population.hospitals)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from medebench.phantoms.drawings.catalogue import TASKS
 from medebench.phantoms.drawings.phantom_files import write_phantoms
-from medebench.phantoms.drawings.phantom_renderer import render, sample
+from medebench.phantoms.drawings.phantom_renderer import TASKS, render, sample
 from medebench.phantoms.drawings.phantom_spec import ORGANS, VERSION, Phantom, PhantomSpec
 
 __all__ = [

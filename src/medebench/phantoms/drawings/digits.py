@@ -108,9 +108,8 @@ def _nail(
     w, h = r * 0.70, r * 0.70 * aspect
     nx, ny = -uy, ux
     shape = OUTLINES["digits shape"]
-    plate = st.poly(
-        [(cx + nx * x * w + ux * y * h, cy + ny * x * w + uy * y * h) for x, y in shape]
-    )
+    border = [(cx + nx * x * w + ux * y * h, cy + ny * x * w + uy * y * h) for x, y in shape]
+    plate = st.poly(border)
     px, py = st.u - cx, st.v - cy
     across, along = (px * nx + py * ny) / w, (px * ux + py * uy) / h
     fold = np.clip(st.blur(plate, r * 0.13) - plate, 0, 1)
@@ -124,15 +123,12 @@ def _nail(
         bed = bed * (1.0 - 0.30 * np.clip(np.abs(across), 0, 1.2) ** 3)[..., None]
         moist = np.clip(st.fractal(name + "-wet", r * 0.14, 2) - 1.2, 0, None)
         image = mix(image, bed + (0.16 * moist)[..., None], plate)
-        rim = np.clip(st.blur(plate, 0.6) - 0.25, 0, 1) * np.clip(
-            1.35 - st.blur(plate, 0.6) * 1.35, 0, 1
-        )
+        soft = st.blur(plate, 0.6)
+        rim = np.clip(soft - 0.25, 0, 1) * np.clip(1.35 - soft * 1.35, 0, 1)
         return tint(image, 0.9 * rim, 0.45 * rim)
     pink = tint(base * 0.55 + np.array([0.40, 0.33, 0.30]), 0.26 - 0.12 * dark)
-    nail = (
-        np.broadcast_to(pink, image.shape)
-        * (1.02 + 0.03 * st.fractal(name + "-grow", r * 0.09, 2, stretch=5))[..., None]
-    )
+    grown = 1.02 + 0.03 * st.fractal(name + "-grow", r * 0.09, 2, stretch=5)
+    nail = np.broadcast_to(pink, image.shape) * grown[..., None]
     moon = np.clip((-(along + 0.62) * 3.0 - (across**2) * 1.2 + 0.35) * 2.0, 0, 1)
     nail = mix(nail, pink * 0.5 + 0.47, 0.55 * moon)
     edge = np.clip((along + across**2 * 0.22 - 0.80) * 7.0, 0, 1)

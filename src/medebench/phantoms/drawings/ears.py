@@ -31,8 +31,7 @@ def _head(st: Stage, p: Params, base: Field, light: Light) -> Image:
     relief = 40 * np.exp(-(((st.u - 60) / 150) ** 2)) + 4 * st.gauss(70, 150, 30, 40)
     image = skin(st, base, relief * st.zoom, light, pores=0.9, gloss=0.10, ambient=0.42)
     colour = np.array(HAIR[p["hair"]])
-    zone = st.poly(shapes.OUTLINES["ears zone"])
-    zone = st.blur(zone, 2.5)
+    zone = st.blur(st.poly(shapes.OUTLINES["ears zone"]), 2.5)
     image = mix(image, colour * 0.55, 0.97 * zone)
     t = np.linspace(0, 1, 24)
     for level in range(6):
@@ -42,10 +41,8 @@ def _head(st: Stage, p: Params, base: Field, light: Light) -> Image:
         flow = 0.25 + 0.0052 * np.clip(x, 0, 260) + 0.0016 * np.clip(y, 0, 260)
         bend = (flow + 0.22 * (rng.random(n) - 0.5))[:, None] + 0.35 * t
         step = (36 + 30 * rng.random(n))[:, None] / 23
-        path = np.stack([x[:, None] + np.cumsum(np.cos(bend) * step, 1),
-                         y[:, None] + np.cumsum(np.sin(bend) * step, 1)], -1)  # fmt: skip
-        at = st.place(np.stack([x, y], -1))
-        ix, iy = (np.clip(at[:, k].astype(np.int64), 0, 255) for k in (0, 1))
+        path = shapes.walk(x, y, bend, step)
+        ix, iy = np.clip(st.place(np.stack([x, y], -1)).astype(np.int64), 0, 255).T
         weight = np.where(zone[iy, ix] > 0.55, 0.42, 0.0)
         gloss = np.exp(-(((y - 30 + 0.3 * x) / 40) ** 2))
         alpha, tone = st.strands(path, weight, 0.6 + 0.55 * rng.random(n) + 0.4 * gloss)
@@ -64,16 +61,12 @@ def _relief(st: Stage, mask: Field, cut: bool) -> Field:
     lower = st.stroke([(152, 112), (134, 102), (116, 100)], (12, 8, 5), soft=2.6)
     tragus = st.gauss(106, 152, 7, 11, 0.15)
     anti = st.gauss(133, 182, 9, 6, 0.5)
-    h: Field = (
-        11 * st.inflate(mask, 6)
-        + 9 * helix
-        + 10 * np.maximum(fold, np.maximum(upper, lower) * 0.85)
-    )
+    folds = np.maximum(fold, np.maximum(upper, lower) * 0.85)
+    h: Field = 11 * st.inflate(mask, 6) + 9 * helix + 10 * folds
     h = h + 10 * tragus + 6 * anti + 7 * st.gauss(131, 206, 13, 13)
     h = h - 14 * st.gauss(125, 148, 14, 20, -0.15) - 5 * st.gauss(130, 116, 12, 7)
-    groove = st.stroke(
-        [(120, 74), (140, 58), (164, 64), (174, 92), (172, 124)], (4, 7, 8, 7, 3), soft=2.2
-    )
+    line = [(120, 74), (140, 58), (164, 64), (174, 92), (172, 124)]
+    groove = st.stroke(line, (4, 7, 8, 7, 3), soft=2.2)
     return h - (0.0 if cut else 4.5) * groove
 
 
@@ -114,25 +107,18 @@ def _keloid(st: Stage, image: Image, p: Params, base: Field, light: Light) -> Im
     main = ragged_disc(st, x, y, r, "keloid", 0.07)
     side = ragged_disc(st, x + 0.75 * r, y + 0.55 * r, r * 0.62, "keloid", 0.07)
     mask = np.clip(main + side, 0, 1)
-    dome = np.maximum(r * st.dome(x, y, r * 1.05, r * 1.05),
-                      r * 0.7 * st.dome(x + 0.75 * r, y + 0.55 * r, r * 0.66,
-                                        r * 0.66))  # fmt: skip
+    small = r * 0.7 * st.dome(x + 0.75 * r, y + 0.55 * r, r * 0.66, r * 0.66)
+    dome = np.maximum(r * st.dome(x, y, r * 1.05, r * 1.05), small)
     height = st.blur(dome, 1.4) * 0.95
     image = cast(image, mask, 3, 4, 4, 0.45)
+    red, brown = 0.55 + 0.15 * st.fractal("keloid-red", r * 0.5, 3), 0.18 + 0.2 * p["tone"]
+    lump = height * st.zoom
     body = skin(
-        st,
-        base,
-        height * st.zoom,
-        light,
-        blood=0.55 + 0.15 * st.fractal("keloid-red", r * 0.5, 3),
-        melanin=0.18 + 0.2 * p["tone"],
-        pores=0.3,
-        gloss=0.34,
-        ambient=0.36,
+        st, base, lump, light, blood=red, melanin=brown, pores=0.3, gloss=0.34, ambient=0.36
     )
     vein = np.clip(1 - np.abs(st.fractal("keloid-vein", r * 0.5, 2)) * 9, 0, 1)
     body = tint(body, 0.25 * vein)
-    shine = shade(height * st.zoom, light, 90.0)[1]
+    shine = shade(lump, light, 90.0)[1]
     return mix(image, body + (0.25 * shine)[..., None], mask)
 
 

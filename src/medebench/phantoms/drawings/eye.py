@@ -40,10 +40,8 @@ def _lids(e: EyeLook) -> tuple[Points, Points]:
     low = shapes.OUTLINES["eye low"]
     scale = np.array([e.half * e.outer, e.half])
     centre = np.array([e.cx, e.cy])
-    return (
-        shapes.spline(np.array(up) * scale + centre),
-        shapes.spline(np.array(low) * scale + centre),
-    )
+    upper, lower = (shapes.spline(np.array(lid) * scale + centre) for lid in (up, low))
+    return upper, lower
 
 
 def _level(st: Stage, curve: Points) -> Field:
@@ -107,9 +105,8 @@ def draw_eye(st: Stage, image: Image, base: Field, e: EyeLook) -> Image:
 
     # Upper lid: crease, and the shadow of the brow above it.
     lid = 0.30 + 0.13 * (1.0 - e.open)
-    crease = np.stack(
-        [up[:, 0], up[:, 1] * 0.72 + (e.cy - lid * h) * 0.28 - lid * h * 0.50], axis=1
-    )
+    level = up[:, 1] * 0.72 + (e.cy - lid * h) * 0.28 - lid * h * 0.50
+    crease = np.stack([up[:, 0], level], axis=1)
     fold = st.stroke(crease[4:-2:5], (0.1, 0.12 * h, 0.13 * h, 0.12 * h, 0.04 * h), soft=0.03 * h)
     image = tint(image, 0.20 * fold, 1.0 * fold)
     bag = st.stroke(low[6:-6:6] + np.array([0.0, 0.34 * h]), (0.0, 0.10 * h, 0.0), soft=0.10 * h)
@@ -135,12 +132,8 @@ def draw_eye(st: Stage, image: Image, base: Field, e: EyeLook) -> Image:
     pink = st.ellipse(e.cx - e.outer * 0.90 * h, e.cy + 0.13 * h, 0.13 * h, 0.09 * h, soft=0.05 * h)
     eye = mix(eye, tint(np.array([0.86, 0.62, 0.56]), 0.2), 0.85 * pink)
     shadow = np.exp(-np.clip(st.v - upper, 0.0, None) / (0.13 * h))
-    eye = (
-        eye
-        * (1.0 - 0.62 * shadow - 0.12 * np.exp(-np.clip(lower - st.v, 0, None) / (0.1 * h)))[
-            ..., None
-        ]
-    )
+    under = np.exp(-np.clip(lower - st.v, 0, None) / (0.1 * h))
+    eye = eye * (1.0 - 0.62 * shadow - 0.12 * under)[..., None]
     glint = st.ellipse(e.cx - 0.16 * h, e.cy - 0.24 * h, 0.085 * h, 0.10 * h, 0.3, soft=0.02 * h)
     glint = glint + 0.35 * st.ellipse(e.cx + 0.18 * h, e.cy + 0.12 * h, 0.05 * h, 0.04 * h)
     eye = eye + (glint * 0.92)[..., None]

@@ -88,11 +88,7 @@ def _wrinkles(p: Params) -> tuple[Image, Image]:
             depth += 0.8 * st.stroke(line, (0.9, 1.1, 0.1), soft=0.4)
         for k in range(2):
             y = 137 + 4.5 * k
-            bag = [
-                (128 + s * (gap - 13), y - 2),
-                (128 + s * gap, y + 3.0),
-                (128 + s * (gap + 13), y),
-            ]
+            bag = [(128 + s * (gap + a), y + b) for a, b in ((-13, -2), (0, 3.0), (13, 0))]
             depth += 0.65 * st.stroke(bag, (0.2, 1.1, 0.2), soft=0.5)
         fold = [(128 + s * 18, 160), (128 + s * 27, 171), (128 + s * 31, 184), (128 + s * 30, 194)]
         depth += 1.35 * st.stroke(fold, (0.5, 2.0, 1.9, 0.4), soft=0.8)

@@ -7,7 +7,7 @@ import numpy as np
 from medebench.phantoms.drawings.digits import Chain, build_limb, draw_nail
 from medebench.phantoms.drawings.light import backdrop, cast, mix, photo, skin, skin_tone, tint
 from medebench.phantoms.drawings.phantom_spec import Draw, Params, Task, Words, common, side, stage
-from medebench.phantoms.drawings.shapes import smoothstep
+from medebench.phantoms.drawings.shapes import rotate, smoothstep
 from medebench.phantoms.drawings.stage import Image, Stage
 
 _TOES = (([(99, 122), (94, 96), (92, 74)], [21.0, 17.5, 17.0]), ([(122, 112), (122, 88),
@@ -38,10 +38,7 @@ def _foot(st: Stage, p: Params, bare: int, valgus: float) -> Image:
         pts = [(float(x), float(y)) for x, y in joints]
         lean = valgus * (0.62, 0.16, 0.06, 0.0, 0.0)[i]
         x0, y0 = pts[0]
-        c, s = float(np.cos(lean)), float(np.sin(lean))
-        turned = [
-            (x0 + (x - x0) * c - (y - y0) * s, y0 + (x - x0) * s + (y - y0) * c) for x, y in pts
-        ]
+        turned = rotate(pts, pts[0], lean)
         if i == 0:
             turned[0] = (x0 - 5.0 * valgus, y0)
         toes.append(Chain(turned, [r * p["slim"] for r in radii]))
@@ -65,9 +62,8 @@ def _foot(st: Stage, p: Params, bare: int, valgus: float) -> Image:
             soft=2.6)  # fmt: skip
         jx, jy = toe.joints[1]
         r = toe.radii[1]
-        blood = (
-            blood + 0.24 * st.gauss(jx, jy + 2, r * 0.6) + 0.12 * st.gauss(*toe.joints[2], r * 0.8)
-        )
+        blood = blood + 0.24 * st.gauss(jx, jy + 2, r * 0.6)
+        blood = blood + 0.12 * st.gauss(*toe.joints[2], r * 0.8)
         lines = [[(jx + q * r * 0.62, jy + 2 + m * 2.3 - 1.4 * (1 - q * q)) for q in
                   np.linspace(-1, 1, 6)] for m in range(-1, 2)]  # fmt: skip
         folds = st.blur(st.strokes(np.array(lines), np.full((3, 6), 0.8)), 0.35)
@@ -89,9 +85,8 @@ def _foot(st: Stage, p: Params, bare: int, valgus: float) -> Image:
     rim = np.exp(-((limb.distance + 1.0) ** 2) / 5.0)
     image = mix(image, tint(foot, 0.12 * rim, 0.22 * rim), mask)
     for i, toe in enumerate(toes):
-        image = draw_nail(
-            st, image, base, toe, light, f"nail{i}", i != bare, 0.85 if i == 0 else 0.72
-        )
+        aspect = 0.72 if i else 0.85
+        image = draw_nail(st, image, base, toe, light, f"nail{i}", i != bare, aspect)
     return photo(st, image)
 
 

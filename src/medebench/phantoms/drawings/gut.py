@@ -67,21 +67,16 @@ def _vessels(st: Stage) -> Field:
     return st.blur(np.clip(net, 0, 1) * gate, 0.6)
 
 
-def _mucosa(p: Params) -> Field:
-    return np.array([0.98, 0.60 + 0.04 * p["hue"], 0.45 + 0.06 * p["hue"]])
-
-
 def _lit(
     st: Stage, p: Params, height: Field, light: Field, shadow: Field, blood: Field, wet: float = 1.0
 ) -> Image:
     diffuse, spec = shade(st.blur(height, 0.8), (0.15, -0.25, 0.9), 60.0)
-    colour = tint(
-        np.broadcast_to(_mucosa(p), (*st.shape, 3)), blood + 0.10 * st.fractal("hue", 30, 3)
-    )
+    wall = np.array([0.98, 0.60 + 0.04 * p["hue"], 0.45 + 0.06 * p["hue"]])
+    red = blood + 0.10 * st.fractal("hue", 30, 3)
+    colour = tint(np.broadcast_to(wall, (*st.shape, 3)), red)
     lit = np.log((0.28 + 0.85 * diffuse) * light * (1.0 - shadow) + 1e-4)
-    out: Image = np.stack(
-        [colour[..., c] * np.exp(e * lit) for c, e in enumerate((0.8, 1.15, 1.28))], axis=-1
-    )
+    bands = [colour[..., c] * np.exp(e * lit) for c, e in enumerate((0.8, 1.15, 1.28))]
+    out: Image = np.stack(bands, axis=-1)
     ripple = np.clip(st.fractal("drops", 7.0, 2) - 1.35, 0, None)
     glare = wet * np.clip(spec * light * (0.13 + 2.6 * ripple), 0, 1) * (1 - shadow)
     out += (0.75 * glare)[..., None] * np.array([1.0, 0.97, 0.92])
@@ -106,15 +101,16 @@ def _finish(st: Stage, p: Params, image: Image) -> Image:
     return image * port[..., None] + dark * (1 - port[..., None])
 
 
-def _wall(st: Stage, p: Params) -> tuple[Field, Field, Field, Field]:
+def _wall(st: Stage, p: Params) -> tuple[Image, Field, Field, Field, Field]:
+    """The healthy wall, and what it is drawn from."""
     height, light, shadow = _tube(st, p)
-    return height, light, shadow, 0.62 * _vessels(st) * shapes.smoothstep(0.2, 0.7, light)
+    vessels = 0.62 * _vessels(st) * shapes.smoothstep(0.2, 0.7, light)
+    return _lit(st, p, height, light, shadow, vessels), height, light, shadow, vessels
 
 
 def _polyp(p: Params) -> tuple[Image, Image]:
     st = stage(p)
-    height, light, shadow, vessels = _wall(st, p)
-    after = _lit(st, p, height, light, shadow, vessels)
+    after, _, light, _, _ = _wall(st, p)
     x, y = _target(p, 62.0)
     r = 21.0 + 11.0 * p["size"]
     cx, cy, _ = p["lumen"]
@@ -129,9 +125,8 @@ def _polyp(p: Params) -> tuple[Image, Image]:
     stalk = st.blur(stalk, 1.2) * shapes.smoothstep(1.85, 1.25, along)
     lobes = 1.0 + 0.07 * st.fractal("lobes", r * 0.45, 2)
     dome = r * 0.95 * st.dome(hx, hy, r * 1.05, r * 1.05) * lobes
-    lift = np.maximum(dome, 0.5 * r * st.inflate(stalk, r * 0.30)) + 0.5 * st.fractal(
-        "mucosa", 11.0, 3
-    )
+    lift = np.maximum(dome, 0.5 * r * st.inflate(stalk, r * 0.30))
+    lift = lift + 0.5 * st.fractal("mucosa", 11.0, 3)
     blood = 0.50 * head + 0.14 * stalk + 0.10 * st.fractal("polyp-hue", r * 0.3, 3)
     pits = np.clip(1 - np.abs(st.fractal("pits", r * 0.24, 2)) * 3.0, 0, 1) * head
     nothing = np.zeros_like(lift)
@@ -148,8 +143,7 @@ def _polyp(p: Params) -> tuple[Image, Image]:
 
 def _ulcer(p: Params) -> tuple[Image, Image]:
     st = stage(p)
-    height, light, shadow, vessels = _wall(st, p)
-    after = _lit(st, p, height, light, shadow, vessels)
+    after, height, light, shadow, vessels = _wall(st, p)
     x, y = _target(p, 64.0)
     r = 17.0 + 9.0 * p["size"]
     pit = ragged_disc(st, x, y, r, "pit", 0.14)
@@ -159,12 +153,10 @@ def _ulcer(p: Params) -> tuple[Image, Image]:
     relief = height * (1 - 0.8 * pit) + 6.0 * rim - 5.0 * st.blur(pit, 1.5)
     glow = np.maximum(light, 0.80 * np.clip(ring * 1.5, 0, 1))
     hot = 0.85 * ring + 0.5 * rim
-    before = _lit(
-        st, p, relief, glow, shadow * (1 - np.clip(ring * 1.3, 0, 1)), vessels * (1 - pit) + hot
-    )
-    fibrin = (
-        np.array([0.93, 0.86, 0.62]) * (0.85 + 0.09 * st.fractal("fibrin", r * 0.25, 4))[..., None]
-    )
+    dim = shadow * (1 - np.clip(ring * 1.3, 0, 1))
+    before = _lit(st, p, relief, glow, dim, vessels * (1 - pit) + hot)
+    grain = 0.85 + 0.09 * st.fractal("fibrin", r * 0.25, 4)
+    fibrin = np.array([0.93, 0.86, 0.62]) * grain[..., None]
     fibrin = fibrin * (0.55 + 0.5 * shade(relief, (0.15, -0.25, 0.9))[0])[..., None]
     before = mix(before, fibrin, 0.92 * st.blur(base, 1.0))
     clot = ragged_disc(st, x + 0.25 * r, y - 0.1 * r, r * 0.22, "clot", 0.3)
@@ -174,8 +166,7 @@ def _ulcer(p: Params) -> tuple[Image, Image]:
 
 def _bleeding(p: Params) -> tuple[Image, Image]:
     st = stage(p)
-    height, light, shadow, vessels = _wall(st, p)
-    after = _lit(st, p, height, light, shadow, vessels)
+    after, height, light, shadow, _ = _wall(st, p)
     x, y = _target(p, 60.0)
     cx, cy, _ = p["lumen"]
     a = float(np.arctan2(cy - y, cx - x)) + np.pi + p["flow"]

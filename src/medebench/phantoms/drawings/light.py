@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from medebench.phantoms.drawings import shapes
-from medebench.phantoms.drawings.phantom_spec import Params
+from medebench.phantoms.drawings.phantom_spec import BACKDROPS, Params
 from medebench.phantoms.drawings.stage import SIZE, Field, Image, Light, Stage
 
 RGB = tuple[float, float, float]
@@ -16,10 +16,6 @@ _TONES = (np.array([(246, 212, 192), (238, 194, 166), (226, 174, 140), (206, 150
                    dtype=np.float64) / 255.0)  # fmt: skip
 _MELANIN = np.array([0.55, 0.85, 1.05])
 _BLOOD = np.array([0.10, 0.80, 0.66])
-BACKDROPS = np.array([
-    (0.30, 0.44, 0.52), (0.22, 0.33, 0.40), (0.62, 0.68, 0.70), (0.16, 0.18, 0.21),
-    (0.36, 0.50, 0.46), (0.74, 0.74, 0.72), (0.26, 0.30, 0.42), (0.50, 0.46, 0.42),
-])  # fmt: skip
 
 
 def skin_tone(p: Params) -> Field:
@@ -162,10 +158,8 @@ def film(st: Stage, density: Field, *, noise: float = 0.022, gamma: float = 0.9)
 def collimate(st: Stage, image: Image, frame: list[float]) -> Image:
     """Shutter borders of a radiograph, their widths in pixels from the left clockwise."""
     left, top, right, bottom = frame[0], frame[1], SIZE - frame[2], SIZE - frame[3]
-    gate = shapes.smoothstep(left - 1, left + 2, st.px) * shapes.smoothstep(
-        right + 1, right - 2, st.px
-    )
-    gate = gate * shapes.smoothstep(top - 1, top + 2, st.py)
-    gate = gate * shapes.smoothstep(bottom + 1, bottom - 2, st.py)
+    ramp = shapes.smoothstep
+    gate = ramp(left - 1, left + 2, st.px) * ramp(right + 1, right - 2, st.px)
+    gate = gate * ramp(top - 1, top + 2, st.py) * ramp(bottom + 1, bottom - 2, st.py)
     dark = 0.025 + 0.006 * st.grain("film")
     return image * gate[..., None] + (dark * (1 - gate))[..., None]

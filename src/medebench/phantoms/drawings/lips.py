@@ -9,10 +9,11 @@ from medebench.phantoms.drawings.light import mix, shade, tint
 from medebench.phantoms.drawings.noise import wave
 from medebench.phantoms.drawings.stage import Field, Image, Light, Stage
 
+#: Where the mouth is, and half its width.
+CX, CY, HALF = 128.0, 187.0, 25.0
 
-def lip_masks(
-    st: Stage, full: float = 1.0, cx: float = 128.0, cy: float = 187.0, half: float = 25.0
-) -> tuple[Field, Field]:
+
+def lip_masks(st: Stage, full: float) -> tuple[Field, Field]:
     """Coverage of the upper and the lower lip."""
     upper = [(-1.0, 0.02), (-0.62, -0.17 * full), (-0.20, -0.36 * full), (-0.10, -0.355 * full),
              (0.0, -0.29 * full), (0.10, -0.355 * full), (0.20, -0.36 * full),
@@ -21,35 +22,24 @@ def lip_masks(
     lower = [(-0.97, 0.03), (-0.5, 0.035), (0.0, 0.06), (0.5, 0.035), (0.97, 0.03),
              (0.66, 0.05 + 0.24 * full), (0.34, 0.05 + 0.40 * full), (0.0, 0.05 + 0.44 * full),
              (-0.34, 0.05 + 0.40 * full), (-0.66, 0.05 + 0.24 * full)]  # fmt: skip
-    place = np.array([half, half])
-    centre = np.array([cx, cy])
-    return (st.poly(np.array(upper) * place + centre), st.poly(np.array(lower) * place + centre))
+    centre = np.array([CX, CY])
+    return st.poly(np.array(upper) * HALF + centre), st.poly(np.array(lower) * HALF + centre)
 
 
-def draw_lips(
-    st: Stage,
-    image: Image,
-    base: Field,
-    light: Light,
-    full: float = 1.0,
-    blood: float = 0.62,
-    cx: float = 128.0,
-    cy: float = 187.0,
-    half: float = 25.0,
-) -> Image:
+def draw_lips(st: Stage, image: Image, base: Field, light: Light, full: float) -> Image:
     """Vermilion with vertical creases, a wet highlight and the dark line between the lips."""
-    upper, lower = lip_masks(st, full, cx, cy, half)
+    cx, cy, half = CX, CY, HALF
+    upper, lower = lip_masks(st, full)
     both = np.clip(upper + lower, 0.0, 1.0)
     soft = st.blur(both, 0.02 * half)
     dark = 1.0 - float(base.mean())
-    colour = tint(base, blood * (1 - 0.35 * dark), 0.10 + 0.22 * dark)
+    colour = tint(base, 0.62 * (1 - 0.35 * dark), 0.10 + 0.22 * dark)
     # Creases fan out from the mouth line, so the noise runs along a bent x coordinate.
     x, y = (st.u - cx) / half, (st.v - cy) / half
     bend = x / (1.0 + 0.35 * np.abs(y)) + 0.015 * st.fractal("lip-bend", 6.0, 2)
     crease = wave(st.rng("lip-crease"), bend * 26.0 + 300.0, 3, 0.7)
-    height = (
-        st.inflate(upper, 0.13 * half) * 0.13 * half + st.inflate(lower, 0.16 * half) * 0.20 * half
-    ) * st.zoom
+    height = st.inflate(upper, 0.13 * half) * 0.13 * half
+    height = (height + st.inflate(lower, 0.16 * half) * 0.20 * half) * st.zoom
     height = height - 0.014 * half * st.zoom * np.abs(crease) * both
     diffuse, spec = shade(shapes.blur(height, 0.5), light, 30.0)
     lit = (0.42 + 0.62 * diffuse)[..., None]
@@ -60,8 +50,7 @@ def draw_lips(
     image = mix(image, body, soft)
     rim = np.clip(st.blur(both, 0.05 * half) - both, 0.0, 1.0)
     image = tint(image, 0.25 * rim, 0.12 * rim)
-    mouth = shapes.OUTLINES["lips mouth"]
-    line = np.array(mouth) * half + np.array([cx, cy])
+    line = np.array(shapes.OUTLINES["lips mouth"]) * half + np.array([cx, cy])
     seam = st.stroke(line, (0.03 * half, 0.075 * half, 0.09 * half, 0.075 * half, 0.03 * half),
                      soft=0.02 * half)  # fmt: skip
     image = mix(image, tint(base, 1.0, 1.6) * 0.45, 0.85 * seam)

@@ -121,7 +121,6 @@ def _plate(st: Stage, p: Params, part: Part, y0: float) -> Field:
         paths.append(np.stack([x - 1 + (reach + 2) * q, np.full(25, y)], axis=-1))
         thread = 2.5 + 0.7 * np.sin(q * 2 * np.pi * 7)
         widths.append(np.where(q > 0.94, 1.2, thread))
-        metal = metal - 0.85 * np.clip(
-            st.ellipse(x, y, 2.6, 2.6) - st.ellipse(x, y, 1.7, 1.7), 0, 1
-        )
+        ring = st.ellipse(x, y, 2.6, 2.6) - st.ellipse(x, y, 1.7, 1.7)
+        metal = metal - 0.85 * np.clip(ring, 0, 1)
     return metal + 1.3 * st.strokes(np.array(paths), np.array(widths))

@@ -53,13 +53,10 @@ def spots(
     st: Stage, centres: PointsLike, radii: list[float], strength: float = 1.0
 ) -> tuple[Field, Field, Field]:
     """Blood, pus (0..1) and relief of inflamed pimples."""
-    blood = np.zeros_like(st.u)
-    pus = np.zeros_like(st.u)
-    relief = np.zeros_like(st.u)
+    blood, pus, relief = np.zeros((3, *st.shape))
     for (x, y), r in zip(np.asarray(centres), radii, strict=True):
-        blood = blood + strength * (
-            0.75 * st.gauss(x, y, r * 0.62) + 0.35 * st.gauss(x, y, r * 1.2)
-        )
+        red = 0.75 * st.gauss(x, y, r * 0.62) + 0.35 * st.gauss(x, y, r * 1.2)
+        blood = blood + strength * red
         pus = pus + st.gauss(x, y, r * 0.24)
         relief = relief + r * 0.40 * st.gauss(x, y, r * 0.55)
     return blood, np.clip(pus, 0, 1), relief

@@ -36,17 +36,15 @@ def _cleft(p: Params) -> tuple[Image, Image]:
     gap = st.poly([*left, *right])
     teeth = st.ellipse(x0 + 0.8, 188.5, 4.6, 6.0, soft=0.4) * gap
     gum = st.ellipse(x0 + 0.4, 179.5, 4.6, 5.5, soft=1.2) * gap
-    border = np.clip(
-        st.stroke([(x, y) for x, y in left], (0.6, 1.8, 2.8, 4.6), soft=0.45)
-        + st.stroke([(x, y) for x, y in right[::-1]], (0.6, 1.8, 2.8, 4.6), soft=0.45), 0,
-        1)  # fmt: skip
+    wide_as = (0.6, 1.8, 2.8, 4.6)
+    edges = st.stroke(left, wide_as, soft=0.45) + st.stroke(right[::-1], wide_as, soft=0.45)
+    border = np.clip(edges, 0, 1)
     dark = 1.0 - float(base.mean())
     lip = tint(base, 0.62 * (1 - 0.35 * dark), 0.10 + 0.22 * dark)
     texture = (0.92 + 0.05 * st.fractal("cleft", 2.0, 3))[..., None]
     shadow = st.blur(gap, 0.7)
-    glint = st.gauss(x0 + wide * 0.75, 181, 0.7, 2.6, 0.1) + st.gauss(
-        x0 - wide * 0.7, 182, 0.7, 2.6
-    )
+    glint = st.gauss(x0 + wide * 0.75, 181, 0.7, 2.6, 0.1)
+    glint = glint + st.gauss(x0 - wide * 0.7, 182, 0.7, 2.6)
 
     def over(image: Image) -> Image:
         image = mix(image, lip * texture, 0.94 * border)

@@ -68,8 +68,8 @@ def dentition(p: Params) -> list[tuple[Tooth, int]]:
     return out
 
 
-def _stack(st: Stage, outlines: list[Points], steps: int = 4) -> Field:
-    placed = np.array([shapes.spline(st.place(o), closed=True, steps=steps) for o in outlines])
+def _stack(st: Stage, outlines: list[Points]) -> Field:
+    placed = np.array([shapes.spline(st.place(o), closed=True, steps=4) for o in outlines])
     return shapes.coverage(placed, st.shape)
 
 
@@ -115,9 +115,8 @@ def jaws(st: Stage) -> Field:
     maxilla = st.poly(shapes.OUTLINES["panoramic maxilla"])
     mesh = 1.0 + 0.12 * st.fractal("trabecula", 3.2, 3)
     density = density + 0.24 * st.blur(maxilla, 1.5) * mesh
-    palate = st.stroke(
-        [(52, 80), (90, 86), (128, 84), (166, 86), (204, 80)], (3, 6, 7, 6, 3), soft=1.6
-    )
+    roof = [(52, 80), (90, 86), (128, 84), (166, 86), (204, 80)]
+    palate = st.stroke(roof, (3, 6, 7, 6, 3), soft=1.6)
     density = density + 0.16 * palate
     for s in (-1, 1):
         sinus = st.poly([(128 + s * a, b) for a, b in shapes.OUTLINES["panoramic sinus"]])
@@ -125,9 +124,8 @@ def jaws(st: Stage) -> Field:
         density = density - 0.24 * st.blur(sinus, 1.6) + 0.22 * wall
         nasal = st.ellipse(128 + s * 9, 58, 7, 22, -s * 0.12, soft=1.5)
         density = density - 0.20 * nasal
-        arch = st.stroke(
-            [(128 + s * 62, 40), (128 + s * 92, 34), (128 + s * 122, 44)], 6.0, soft=1.5
-        )
+        bow = [(128 + s * 62, 40), (128 + s * 92, 34), (128 + s * 122, 44)]
+        arch = st.stroke(bow, 6.0, soft=1.5)
         density = density + 0.16 * arch
         orbit = st.ellipse(128 + s * 48, 8, 30, 22, soft=1.5)
         brow = st.stroke([(128 + s * a, b) for a, b in ((18, 12), (34, 30), (60, 32), (80, 16))],

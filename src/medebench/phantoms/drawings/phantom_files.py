@@ -1,18 +1,31 @@
-"""Write phantoms as a set of cases."""
+"""Write phantoms as a set of cases, drawn in processes: the renderer holds the interpreter's lock.
+
+Plain child processes that speak lines, not `multiprocessing`: its children import the caller's main
+module again, which breaks every script without a main guard. A child whose parent was killed reads
+the end of its input and goes."""
 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from medebench.phantoms.case_folder import Entry, save_images, write_case_folder
+from medebench.errors import MedebenchError
+from medebench.phantoms.case_folder import DrawCase, Entry, save_images, write_case_folder
 from medebench.phantoms.drawings.phantom_renderer import render, sample
 from medebench.phantoms.drawings.phantom_spec import VERSION
-from medebench.phantoms.drawings.render_processes import Drawers
 
 _ROLES = ("previous_image", "changed_image", "previous_mask")
+_CHILD = (
+    "import sys; from pathlib import Path; "
+    "from medebench.phantoms.drawings.phantom_files import serve; "
+    "serve(Path(sys.argv[1]), int(sys.argv[2]), sys.stdin, sys.stdout)"
+)
 
 
 def write_case(root: Path, index: int, seed: int) -> Entry:
@@ -62,3 +75,54 @@ def serve(root: Path, seed: int, requests: Any, replies: Any) -> None:
             reply = {"errno": error.errno, "error": error.strerror, "file": where}
         replies.write(json.dumps(reply) + "\n")
         replies.flush()
+
+
+class Drawers(AbstractContextManager[DrawCase]):
+    """One child process for each thread that calls `draw`, or none at all."""
+
+    def __init__(self, root: Path, seed: int, *, processes: bool) -> None:
+        self._root, self._seed, self._processes = root, seed, processes
+        self._own = threading.local()
+        self._children: list[subprocess.Popen[str]] = []
+
+    def __enter__(self) -> DrawCase:
+        return self.draw
+
+    def __exit__(self, *_: object) -> None:
+        for child in self._children:
+            child.kill()
+            child.communicate()
+
+    def draw(self, index: int) -> Entry:
+        if not self._processes:
+            return write_case(self._root, index, self._seed)
+        child = self._child()
+        assert child.stdin is not None and child.stdout is not None
+        try:
+            child.stdin.write(f"{index}\n")
+            child.stdin.flush()
+            line = child.stdout.readline()
+        except (BrokenPipeError, ValueError):
+            line = ""
+        if not line:
+            raise MedebenchError(f"phantom {index + 1}: the process that draws it died")
+        reply: Entry = json.loads(line)
+        if "error" in reply:
+            raise OSError(reply["errno"], reply["error"], reply["file"])
+        return reply
+
+    def _child(self) -> subprocess.Popen[str]:
+        if not hasattr(self._own, "child"):
+            # Of its own session: Ctrl-C is for us, and we end the children.
+            self._own.child = subprocess.Popen(
+                [sys.executable, "-c", _CHILD, str(self._root), str(self._seed)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+                encoding="utf-8",
+                start_new_session=True,
+            )
+            self._children.append(self._own.child)
+        child: subprocess.Popen[str] = self._own.child
+        return child

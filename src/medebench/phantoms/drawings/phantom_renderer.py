@@ -1,4 +1,4 @@
-"""Sampling and rendering of any case by index."""
+"""All tasks by organ; sampling and rendering of any case by index."""
 
 from __future__ import annotations
 
@@ -6,11 +6,33 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from medebench.phantoms.drawings.catalogue import BY_NAME, BY_ORGAN
+from medebench.phantoms.drawings import (
+    ears,
+    eyes,
+    face_tasks,
+    feet,
+    gut,
+    hair,
+    hands,
+    mouth,
+    nose,
+    skin,
+    spine,
+    teeth,
+    torso,
+)
 from medebench.phantoms.drawings.noise import stream
-from medebench.phantoms.drawings.phantom_spec import ORGANS, Draw, Phantom, PhantomSpec
+from medebench.phantoms.drawings.phantom_spec import ORGANS, Draw, Phantom, PhantomSpec, Task
 from medebench.phantoms.drawings.shapes import extent
 from medebench.phantoms.drawings.stage import SHAPE, Image
+
+TASKS: tuple[Task, ...] = (
+    *skin.TASKS, *hair.TASKS, *eyes.TASKS, *nose.TASKS, *face_tasks.TASKS, *teeth.TASKS,
+    *ears.TASKS, *torso.TASKS, *feet.TASKS, *mouth.TASKS, *hands.TASKS, *gut.TASKS, *spine.TASKS,
+)  # fmt: skip
+BY_ORGAN = {organ: tuple(t for t in TASKS if t.organ == organ) for organ in ORGANS}
+BY_NAME = {(t.organ, t.task): t for t in TASKS}
+
 
 _VISIBLE = 0.018  # smallest channel difference (0..1) that counts as edited
 _CLOSE = 5.0  # gaps between edited pixels up to twice this many pixels are bridged
@@ -64,15 +86,6 @@ def render(spec: PhantomSpec) -> Phantom:
     wordings = (texts["prompts"], texts["rephrased_prompts"], texts["descriptions"])
     phrases = zip(wordings, spec.params["phrases"], strict=True)
     prompt, rephrased, description = (wording[n % len(wording)] for wording, n in phrases)
-    return Phantom(
-        spec,
-        _digitise(before),
-        _digitise(after),
-        np.where(region, 255, 0).astype(np.uint8),
-        prompt,
-        rephrased,
-        description,
-        texts["key_concept"],
-        texts["modality"],
-        texts["kind"],
-    )
+    images = (_digitise(before), _digitise(after), np.where(region, 255, 0).astype(np.uint8))
+    facts = (texts["key_concept"], texts["modality"], texts["kind"])
+    return Phantom(spec, *images, prompt, rephrased, description, *facts)

@@ -19,6 +19,12 @@ VERSION = 1  # raise whenever the pixels or texts of an existing case change
 ORGANS = ("Skin", "Hair", "Eyes", "Nose", "Face", "Teeth", "Ears", "Torso", "Feet", "Mouth",
           "Hands", "Gastrointestinal Tract", "Spine and Bones")  # fmt: skip
 
+#: Colours of studio backdrops and clothes.
+BACKDROPS = np.array([
+    (0.30, 0.44, 0.52), (0.22, 0.33, 0.40), (0.62, 0.68, 0.70), (0.16, 0.18, 0.21),
+    (0.36, 0.50, 0.46), (0.74, 0.74, 0.72), (0.26, 0.30, 0.42), (0.50, 0.46, 0.42),
+])  # fmt: skip
+
 Params = dict[str, Any]
 T = TypeVar("T")
 
@@ -145,14 +151,8 @@ def common(d: Draw) -> Params:
 
 def stage(p: Params, focus: tuple[float, float] = (128.0, 128.0), zoom: float = 1.0) -> Stage:
     """The stage of sampled parameters, optionally closing in on a focus."""
-    return Stage(
-        p["noise"],
-        focus=focus,
-        zoom=zoom * p["zoom"],
-        turn=p["turn"],
-        mirror=p["mirror"],
-        shift=(p["shift"][0], p["shift"][1]),
-    )
+    pose = {"turn": p["turn"], "mirror": p["mirror"], "shift": (p["shift"][0], p["shift"][1])}
+    return Stage(p["noise"], focus=focus, zoom=zoom * p["zoom"], **pose)
 
 
 def side(p: Params, natural: str = "right") -> str:

@@ -11,7 +11,6 @@ import numpy as np
 from medebench.phantoms.drawings import shapes
 from medebench.phantoms.drawings.eye import EyeLook, draw_eye
 from medebench.phantoms.drawings.light import (
-    BACKDROPS,
     backdrop,
     cast,
     mix,
@@ -22,7 +21,7 @@ from medebench.phantoms.drawings.light import (
     tint,
 )
 from medebench.phantoms.drawings.lips import draw_lips
-from medebench.phantoms.drawings.phantom_spec import Draw, Params
+from medebench.phantoms.drawings.phantom_spec import BACKDROPS, Draw, Params
 from medebench.phantoms.drawings.stage import Field, Image, Light, Stage
 
 HAIR = ((0.055, 0.045, 0.042), (0.13, 0.085, 0.06), (0.24, 0.15, 0.09), (0.40, 0.27, 0.15),
@@ -95,11 +94,8 @@ def face_relief(st: Stage, p: Params) -> Field:
     h = h + 10.0 * ridge * np.exp(-0.5 * ((st.u - 128) / wide) ** 2)
     h = h + 5.5 * g(128, 156.5, 7.0 * n, 6.5) - 2.5 * g(128, 169, 9, 3.5)
     for s in (-1, 1):
-        h = (
-            h
-            + 4.6 * g(128 + s * 11.5 * n, 160, 4.6 * n, 5.2)
-            - 1.6 * g(128 + s * 18 * n, 161, 3, 7)
-        )
+        h = h + 4.6 * g(128 + s * 11.5 * n, 160, 4.6 * n, 5.2)
+        h = h - 1.6 * g(128 + s * 18 * n, 161, 3, 7)
         h = h + 3.4 * g(128 + s * 27, 107, 19, 7) - 6.5 * g(128 + s * (gap - 3), 119, 15, 9)
         h = h + 4.2 * g(128 + s * gap, 123, 11, 8) + 4.0 * g(128 + s * 38, 148, 18, 16)
         h = h - 2.0 * g(128 + s * 27, 176, 5, 13, s * 0.55) + 1.0 * g(128 + s * 3.5, 174, 1.8, 6)
@@ -171,9 +167,8 @@ def _hair_layer(st: Stage, p: Params, recede: float) -> Image:
     radius = np.sqrt(dx * dx + dy * dy)
     r0, r1 = _hair_radii(angle, recede, f["volume"])
     ragged = 1.4 * st.fractal("hairline", 5.0, 2)
-    cap = shapes.smoothstep(0.0, 7.0, radius - r0 + ragged) * shapes.smoothstep(
-        1.0, -1.5, radius - r1 + ragged
-    )
+    cap = shapes.smoothstep(0.0, 7.0, radius - r0 + ragged)
+    cap = cap * shapes.smoothstep(1.0, -1.5, radius - r1 + ragged)
     cap = cap * shapes.smoothstep(-0.20, -0.05, np.sin(angle))
     under = colour * 0.62 * (0.8 + 0.4 * shapes.smoothstep(0, 40, radius - r0))[..., None]
     layer = np.concatenate([under * 0.96, np.full_like(cap, 0.96)[..., None]], axis=-1)
@@ -252,9 +247,9 @@ def _bare(st: Stage, p: Params, edit: Edit) -> Image:
     base = skin_tone(p)
     f = p["face"]
     head = st.once("head", lambda: st.poly(outline(p)))
-    image = st.once(
-        "behind", lambda: cast(_behind(st, p, base, light), head, 0, 8 * st.zoom, 9 * st.zoom, 0.35)
-    )
+    drop, soft = 8 * st.zoom, 9 * st.zoom
+    behind = partial(_behind, st, p, base, light)
+    image = st.once("behind", lambda: cast(behind(), head, 0, drop, soft, 0.35))
     g = st.gauss
     blush = 0.13 * (g(90, 152, 17, 14) + g(166, 152, 17, 14)) + 0.14 * g(128, 157, 10, 9)
     relief = (st.once("relief", lambda: face_relief(st, p)) + edit.relief) * st.zoom

@@ -96,6 +96,12 @@ def ribbon(path: Points, widths: Field) -> Points:
     return np.concatenate([path + side, (path - side)[..., ::-1, :]], axis=-2)
 
 
+def walk(x: Field, y: Field, bend: Field, step: Field | float) -> Points:
+    """Paths that start at (x, y) and turn: steps in the directions `bend`, one row a path."""
+    across, down = np.cumsum(np.cos(bend) * step, 1), np.cumsum(np.sin(bend) * step, 1)
+    return np.stack([x[:, None] + across, y[:, None] + down], axis=-1)
+
+
 def ellipse_sdf(x: Field, y: Field, rx: float, ry: float) -> Field:
     """First-order signed distance to an axis-aligned ellipse (negative inside)."""
     k = np.sqrt((x / rx) ** 2 + (y / ry) ** 2)

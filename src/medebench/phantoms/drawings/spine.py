@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from medebench.phantoms.drawings.light import collimate, film
@@ -38,15 +40,13 @@ def _spine(st: Stage, p: Params, bend: float) -> Image:
     g = st.gauss
     body = st.once("body", lambda: st.poly(OUTLINES["spine body"]))
     density = 0.36 * body * st.inflate(body, 16)
-    left = st.poly(
-        [(112, 30), (84, 34), (62, 66), (54, 112), (58, 140), (84, 130), (110, 132), (116, 80)]
-    )
+    edge = [(112, 30), (84, 34), (62, 66), (54, 112), (58, 140), (84, 130), (110, 132), (116, 80)]
+    left = st.poly(edge)
     right = st.poly(OUTLINES["spine right"])
     density = density - 0.20 * st.blur(left + right, 3.0)
     vascular = st.fractal("lung", 6.0, 3) * st.blur(left + right, 4.0)
-    density = (
-        density + 0.022 * vascular + 0.13 * g(148, 112, 19, 22, -0.5) + 0.10 * g(128, 60, 12, 40)
-    )
+    density = density + 0.022 * vascular + 0.13 * g(148, 112, 19, 22, -0.5)
+    density = density + 0.10 * g(128, 60, 12, 40)
     density = density + 0.07 * g(92, 152, 34, 18) + 0.05 * g(170, 158, 24, 20)
     density = density + 0.03 * st.fractal("bowel", 15.0, 3) * smoothstep(140, 175, st.v) * body
     count = 17
@@ -64,29 +64,16 @@ def _spine(st: Stage, p: Params, bend: float) -> Image:
         size = (float(wide[i]), float(high[i]))
         rotation = 0.012 * bend * float(np.sin(np.pi * t[i]))  # scoliotic vertebrae rotate
 
-        def add(part: Stage, area: Field, at: Place = place, size: Size = size,
-                turn: float = rotation
-                ) -> Field:  # fmt: skip
-            return area + _vertebra(part, *at, *size, turn)
-
+        add = partial(_add_vertebra, place=place, size=size, turn=rotation)
         density = st.inside(density, place[0], place[1], 2.0 * size[0] + 4, add)
     density = density + st.once("pelvis", lambda: _pelvis(st))
-    collar = st.strokes(
-        np.array(
-            [
-                [
-                    (128 + s * (8 + 74 * q), 26 - 9 * np.sin(2.4 * q) + 3 * q)
-                    for q in np.linspace(0, 1, 12)
-                ]
-                for s in (-1, 1)
-            ]
-        ),
-        np.full((2, 12), 6.0),
-    )
+    q = np.linspace(0, 1, 12)
+    bow = 26 - 9 * np.sin(2.4 * q) + 3 * q
+    bones = [np.stack([128 + s * (8 + 74 * q), bow], axis=-1) for s in (-1, 1)]
+    collar = st.strokes(np.array(bones), np.full((2, 12), 6.0))
     density = density + 0.16 * st.blur(collar, 0.7)
     density = density + 0.012 * st.fractal("scatter", 40, 2)
-    image = film(st, density * 1.12 * p["exposure"])
-    return collimate(st, image, p["frame"])
+    return collimate(st, film(st, density * 1.12 * p["exposure"]), p["frame"])
 
 
 def _ribs(st: Stage, x: Field, y: Field, slope: Field, bend: float) -> Field:
@@ -114,10 +101,9 @@ def _ribs(st: Stage, x: Field, y: Field, slope: Field, bend: float) -> Field:
     return outer
 
 
-def _vertebra(
-    st: Stage, x: float, y: float, angle: float, w: float, h: float, turn: float
-) -> Field:
+def _add_vertebra(st: Stage, area: Field, place: Place, size: Size, turn: float) -> Field:
     """Body with denser end plates and sides, pedicles, transverse and spinous processes."""
+    (x, y, angle), (w, h) = place, size
     c, s = float(np.cos(angle)), float(np.sin(angle))
 
     def at(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -126,9 +112,9 @@ def _vertebra(
     outline = OUTLINES["spine outline"]
     body = st.poly(at(outline), steps=4)
     inner = st.poly(at([(a * 0.84, b * 0.74) for a, b in outline]), steps=4)
-    wing = st.strokes(np.array([at([(s1 * (0.8 + q * 0.95),
-                                     -0.25 - 0.25 * q) for q in np.linspace(0, 1, 6)])
-                                for s1 in (-1, 1)]), np.full((2, 6), h * 0.62))  # fmt: skip
+    t = np.linspace(0, 1, 6)
+    wings = [at([(s1 * (0.8 + q * 0.95), -0.25 - 0.25 * q) for q in t]) for s1 in (-1, 1)]
+    wing = st.strokes(np.array(wings), np.full((2, 6), h * 0.62))
     out = 0.30 * body + 0.16 * np.clip(body - inner, 0, 1) + 0.15 * st.blur(wing, 0.8)
     cloud = 1.0 + 0.10 * st.fractal("trabecula", 2.6, 2)
     for s1 in (-1, 1):
@@ -138,7 +124,7 @@ def _vertebra(
         out = out + 0.20 * ring - 0.12 * hole
     sx, sy = at([(turn, 0.45)])[0]
     out = out + 0.20 * st.ellipse(sx, sy, w * 0.13, h * 0.55, angle, soft=0.4)
-    return out * cloud
+    return area + out * cloud
 
 
 def _pelvis(st: Stage) -> Field:
@@ -152,10 +138,8 @@ def _pelvis(st: Stage) -> Field:
         crest = st.stroke(m([(16, 212), (36, 202), (62, 200), (80, 216), (83, 240)]), 4.0, soft=0.6)
         joint = st.stroke(m([(16, 214), (21, 230), (18, 250)]), 2.0, soft=0.6)
         out = out + 0.20 * st.blur(wing, 1.0) + 0.16 * crest - 0.12 * joint
-    sacrum = st.poly(
-        [(108, 210), (128, 207), (148, 210), (146, 236), (136, 262), (120, 262), (110, 236)]
-    )
-    out = out + 0.24 * st.blur(sacrum, 1.0)
+    edge = [(108, 210), (128, 207), (148, 210), (146, 236), (136, 262), (120, 262), (110, 236)]
+    out = out + 0.24 * st.blur(st.poly(edge), 1.0)
     for k in range(3):
         for s in (-1, 1):
             out = out - 0.12 * st.gauss(128 + s * (9 - k), 222 + 12 * k, 2.4, 1.8)

@@ -18,6 +18,7 @@ SIZE = 256
 SHAPE = (SIZE, SIZE)
 Image = NDArray[np.float64]
 Light = tuple[float, float, float]
+Paint = Callable[["Stage", Image], Image]
 
 
 class Stage:
@@ -52,14 +53,7 @@ class Stage:
         self.u = (-u if mirror else u) + focus[0]
         self.v = v + focus[1]
 
-    def inside(
-        self,
-        image: Image,
-        cx: float,
-        cy: float,
-        reach: float,
-        draw: Callable[[Stage, Image], Image],
-    ) -> Image:
+    def inside(self, image: Image, cx: float, cy: float, reach: float, draw: Paint) -> Image:
         """Let ``draw`` paint a square part of the image, on a stage cut to that part.
 
         Small features cost what their own pixels cost, and noise stays that of the whole frame.
@@ -88,13 +82,9 @@ class Stage:
         y = (p[..., 1] - self._focus[1]) * self.zoom
         if self.mirror:
             x = -x
-        return np.stack(
-            [
-                x * self._cos - y * self._sin + (128.0 + self._shift[0] - self._origin[0]),
-                x * self._sin + y * self._cos + (128.0 + self._shift[1] - self._origin[1]),
-            ],
-            axis=-1,
-        )
+        across = x * self._cos - y * self._sin + (128.0 + self._shift[0] - self._origin[0])
+        down = x * self._sin + y * self._cos + (128.0 + self._shift[1] - self._origin[1])
+        return np.stack([across, down], axis=-1)
 
     def rng(self, name: str) -> np.random.Generator:
         return noise.stream(self.seed, name)
@@ -118,9 +108,8 @@ class Stage:
         rows, cols = self._window
         key = name if self.shape == SHAPE else f"{name} {rows} {cols}"
         if key not in self._cache:
-            self._cache[key] = noise.fractal(
-                self.rng(name), SIZE, self._window, step, octaves, stretch, gain
-            )
+            grains = (octaves, stretch, gain)
+            self._cache[key] = noise.fractal(self.rng(name), SIZE, self._window, step, *grains)
         return self._cache[key]
 
     def grain(self, name: str) -> Field:
@@ -130,9 +119,8 @@ class Stage:
     def poly(self, points: PointsLike, *, smooth: bool = True, steps: int = 8) -> Field:
         """Coverage of a closed outline, by default rounded through its points."""
         p = self.place(points)
-        return shapes.coverage(
-            shapes.spline(p, closed=True, steps=steps) if smooth else p, self.shape
-        )
+        edge = shapes.spline(p, closed=True, steps=steps) if smooth else p
+        return shapes.coverage(edge, self.shape)
 
     def stroke(
         self,
@@ -140,10 +128,9 @@ class Stage:
         width: float | tuple[float, ...],
         *,
         soft: float = 0.0,
-        steps: int = 8,
     ) -> Field:
         """Coverage of a curved stroke; several widths are spread evenly along it."""
-        path = shapes.spline(self.place(points), steps=steps)
+        path = shapes.spline(self.place(points), steps=8)
         widths = (width,) if isinstance(width, (int, float)) else width
         at = np.linspace(0.0, 1.0, len(path))
         w = np.interp(at, np.linspace(0.0, 1.0, len(widths)), np.asarray(widths)) * self.zoom
@@ -155,13 +142,9 @@ class Stage:
         outline = shapes.ribbon(self.place(paths), np.maximum(widths * self.zoom, 0.02))
         return shapes.coverage(outline, self.shape)
 
-    def local(self, cx: float, cy: float, angle: float = 0.0) -> tuple[Field, Field]:
-        """Design coordinates relative to a centre, turned by an angle."""
-        dx, dy = self.u - cx, self.v - cy
-        if angle == 0.0:
-            return dx, dy
-        c, s = float(np.cos(angle)), float(np.sin(angle))
-        return dx * c + dy * s, -dx * s + dy * c
+    def local(self, cx: float, cy: float) -> tuple[Field, Field]:
+        """Design coordinates relative to a centre."""
+        return self.u - cx, self.v - cy
 
     def _near(
         self, cx: float, cy: float, reach: float, angle: float

@@ -6,7 +6,6 @@ import numpy as np
 
 from medebench.phantoms.drawings import shapes
 from medebench.phantoms.drawings.light import (
-    BACKDROPS,
     backdrop,
     cast,
     mix,
@@ -17,7 +16,15 @@ from medebench.phantoms.drawings.light import (
     tint,
 )
 from medebench.phantoms.drawings.marks import scar_fields
-from medebench.phantoms.drawings.phantom_spec import Draw, Params, Task, Words, common, stage
+from medebench.phantoms.drawings.phantom_spec import (
+    BACKDROPS,
+    Draw,
+    Params,
+    Task,
+    Words,
+    common,
+    stage,
+)
 from medebench.phantoms.drawings.stage import Field, Image, Light, Stage
 
 
@@ -48,22 +55,18 @@ def _relief(st: Stage, mask: Field, fat: float) -> Field:
     h = 42 * st.inflate(mask, 26)
     for s in (-1, 1):
         h = h + 7 * g(128 + s * 32, 82, 21, 15, s * 0.25) + 3 * g(128 + s * 60, 40, 18, 14)
-        collar = st.stroke(
-            [(128 + s * 9, 31), (128 + s * 40, 25), (128 + s * 70, 27)], 4.5, soft=2.0
-        )
+        bone = [(128 + s * 9, 31), (128 + s * 40, 25), (128 + s * 70, 27)]
+        collar = st.stroke(bone, 4.5, soft=2.0)
         h = h + 3.2 * collar - 2.5 * g(128 + s * 32, 36, 18, 4)
-        under = st.stroke(
-            [(128 + s * 6, 100), (128 + s * 30, 107), (128 + s * 56, 98)], (2, 5, 2), soft=2.5
-        )
+        line = [(128 + s * 6, 100), (128 + s * 30, 107), (128 + s * 56, 98)]
+        under = st.stroke(line, (2, 5, 2), soft=2.5)
         h = h - 3.5 * under * (1 - 0.4 * fat)
-        arch = st.stroke(
-            [(128 + s * 4, 110), (128 + s * 20, 124), (128 + s * 42, 146)], (3, 5, 3), soft=3.0
-        )
+        line = [(128 + s * 4, 110), (128 + s * 20, 124), (128 + s * 42, 146)]
+        arch = st.stroke(line, (3, 5, 3), soft=3.0)
         h = h + 2.2 * arch * (1 - fat)
         h = h - 2.6 * g(128 + s * 34, 226, 5, 26, s * 0.55) + 3.5 * g(128 + s * 52, 212, 12, 14)
         for k in range(3):
-            cell = g(128 + s * 12, 136 + 20 * k, 9, 8)
-            h = h + 1.5 * cell * (1 - 0.9 * fat)
+            h = h + 1.5 * g(128 + s * 12, 136 + 20 * k, 9, 8) * (1 - 0.9 * fat)
     h = h - 1.3 * g(128, 120, 3.0, 36) - 1.9 * g(128, 80, 4.0, 26) - 4 * g(128, 24, 7, 6)
     belly = 15 * g(128, 178, 40, 34) * fat + 4 * g(128, 186, 30, 26)
     h = h + belly - 4.5 * g(128, 183, 3.4, 4.4) + 1.4 * g(128, 176.5, 7, 2.2)

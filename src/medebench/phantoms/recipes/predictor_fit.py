@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from medebench.phantoms.recipes.predictor_networks import as_batch
-from medebench.phantoms.recipes.train_settings import TrainSettings
+from medebench.phantoms.recipes.recipe_predictors import TrainSettings
 from medebench.progress import Progress, silent
 
 
@@ -83,9 +83,8 @@ def _varied(
         return torch.from_numpy(drawn.astype(np.float32))
 
     mixed = torch.lerp(pictures[:, :1], pictures[:, 1:], each(0, 1))
-    mixed = mixed * each(1 - settings.tone, 1 + settings.tone) + 2 * each(
-        -settings.tone, settings.tone
-    )
+    mixed = mixed * each(1 - settings.tone, 1 + settings.tone)
+    mixed = mixed + 2 * each(-settings.tone, settings.tone)
     return mixed + 2 * each(0, settings.noise) * torch.randn_like(mixed), targets
 
 

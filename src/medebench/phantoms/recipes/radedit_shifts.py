@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from medebench.phantoms.chest.shifts import ShiftName
+from medebench.phantoms.chest.chest_edit import ShiftName
 from medebench.phantoms.recipes.recipe_files import EDITOR, write_recipe
-from medebench.stresstest.shift import Published, PublishedRow, Shift
+from medebench.stresstest.recipe import Published, PublishedRow, Shift
 
 SOURCE = "RadEdit"
 
@@ -35,23 +35,17 @@ def _published(name: ShiftName) -> Published:
         f"published, {SOURCE}, {title}, {measure}; real pictures and "
         "other predictors: context, not comparable"
     )
-    rows = (
-        PublishedRow(
-            row["predictor"],
-            _text(row["original"], measure),
-            _text(row["edited"], measure),
-            row["kind"],
-        )
-        for row in found["rows"]
-    )
+    rows = []
+    for row in found["rows"]:
+        original, edited = (_text(row[which], measure) for which in ("original", "edited"))
+        rows.append(PublishedRow(row["predictor"], original, edited, row["kind"]))
     return Published(title, caption, tuple(rows))
 
 
 def _text(percent: list[float], measure: str) -> str:
     """ "99.1 ± 0.2", or the mean alone where the paper gives no deviation; Dice as ours, 0 to 1."""
-    if measure == "Dice":
-        return " ± ".join(f"{number / 100:.3f}" for number in percent)
-    return " ± ".join(f"{number:.1f}" for number in percent)
+    dice = measure == "Dice"
+    return " ± ".join(f"{one / 100:.3f}" if dice else f"{one:.1f}" for one in percent)
 
 
 ACQUISITION = PhantomRecipe("acquisition")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import threading
 from collections.abc import Iterator
@@ -18,27 +16,26 @@ from medebench.device import TORCH, missing_releases
 from medebench.errors import InputError, NotReadyError
 from medebench.files import alone, sweep, whole_folder, write_bytes, write_json, write_text
 from medebench.images.picture import encode_png
+from medebench.page.table import csv_records
 from medebench.phantoms.chest import VERSION
 from medebench.phantoms.chest.captions import caption
-from medebench.phantoms.chest.shifts import ADDED, CONFOUNDED, SHIFTS, Member, ShiftName, member
+from medebench.phantoms.chest.chest_edit import ADDED, CONFOUNDED, SHIFTS, Member, ShiftName, member
 from medebench.phantoms.recipes.recipe_predictors import (
     PREDICTORS,
+    SEEDS,
     SETTINGS,
+    TEST,
     Tick,
     TrainJob,
+    TrainSettings,
     train_in_processes,
     train_predictor,
 )
-from medebench.phantoms.recipes.train_settings import SEEDS, TEST, TrainSettings
 from medebench.progress import Progress, silent
 
-PLAN, STAMP, DATA, TABLE, NETWORKS = (
-    "plan.yaml",
-    "recipe.json",
-    "data",
-    "images.csv",
-    "networks.py",
-)
+PLAN, STAMP, DATA, TABLE = "plan.yaml", "recipe.json", "data", "images.csv"
+NETWORKS = "networks.py"
+_HEAD = "# A stress test on phantoms. A plan for your own pictures and predictor looks the same.\n"
 _SOURCE = Path(__file__).with_name("predictor_networks.py")
 #: Changes whenever the same settings give other files.
 _RECIPE = 2
@@ -74,14 +71,9 @@ def write_recipe(
     chosen = training or SETTINGS[shift]
     jobs = [TrainJob(shift, name, seed, chosen) for name in PREDICTORS[shift][1:]]
     tally = _Tally(progress, count + sum(one.ticks for one in jobs))
-    settings = {
-        "recipe": _RECIPE,
-        "phantoms": VERSION,
-        "shift": shift,
-        "count": count,
-        "seed": seed,
-        "training": asdict(chosen),
-    }
+    settings: dict[str, Any]
+    settings = {"recipe": _RECIPE, "phantoms": VERSION, "shift": shift, "count": count}
+    settings |= {"seed": seed, "training": asdict(chosen)}
     with _alone(folder):
         _stamp(folder, settings)
         if not (folder / DATA).is_dir():
@@ -157,12 +149,7 @@ def _write_data(shift: ShiftName, folder: Path, count: int, seed: int, tick: Tic
     for index in range(count):
         rows.append(_write_member(folder, f"p{index:04d}", member(shift, seed, index)))
         tick()
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    text = io.StringIO(newline="")
-    table = csv.DictWriter(text, names, restval="", lineterminator="\n")
-    table.writeheader()
-    table.writerows(rows)
-    write_text(folder / TABLE, text.getvalue())
+    write_text(folder / TABLE, csv_records(rows))
 
 
 def _write_member(folder: Path, name: str, one: Member) -> dict[str, str]:
@@ -171,21 +158,14 @@ def _write_member(folder: Path, name: str, one: Member) -> dict[str, str]:
         write_bytes(folder / role / f"{name}.png", encode_png(grey))
         return f"{role}/{name}.png"
 
-    drawn = one.drawn
-    row = {
-        "id": name,
-        "image": file("images", drawn.picture),
-        "caption": caption(drawn.spec, hospital=True),
-    }
+    drawn, image = one.drawn, file("images", one.drawn.picture)
+    row = {"id": name, "image": image, "caption": caption(drawn.spec, hospital=True)}
     row |= {"label": one.label} if one.label else {"mask": file("lungs", drawn.masks["lungs"])}
     for edit in one.edits:
         before = "" if one.label else f"{edit.thing.name}_"
         row[f"{before}prompt"] = caption(edit.after.spec, hospital=True)
-        for role, pixels in (
-            ("edit_mask", edit.edit),
-            ("keep_mask", edit.keep),
-            ("reference", edit.after.picture),
-        ):
+        shown = {"edit_mask": edit.edit, "keep_mask": edit.keep, "reference": edit.after.picture}
+        for role, pixels in shown.items():
             row[f"{before}{role}"] = file(f"{before}{role}", pixels)
     return row
 
@@ -217,12 +197,9 @@ def _write_plan(
     there = json.loads((folder / STAMP).read_text("utf-8"))
     if (folder / PLAN).is_file() and there == now:
         return
-    text = (
-        "# A stress test on phantoms. A plan for your own pictures and predictor looks the same.\n"
-    )
     plan = _plan(shift, editor, encoder)
-    text += yaml.safe_dump(plan, sort_keys=False, allow_unicode=True, width=100)
-    write_text(folder / PLAN, text)
+    text = yaml.safe_dump(plan, sort_keys=False, allow_unicode=True, width=100)
+    write_text(folder / PLAN, _HEAD + text)
     write_json(folder / STAMP, now)
 
 
@@ -244,7 +221,6 @@ def _plan(shift: ShiftName, editor: str, encoder: str) -> dict[str, Any]:
     else:
         ill, _, healthy = CONFOUNDED[shift]
         plan |= {"task": "classification", "positive": ill}
-        edit = {"which": ill, "label": healthy, "reference": "reference", "editor": editor}
-        plan["edit"] = edit
+        plan["edit"] = {"which": ill, "label": healthy, "reference": "reference", "editor": editor}
     plan["edit_score"] = {"encoder": encoder} if encoder else "none"
     return plan | {"predictor": predictor(tested), "reference": predictor(other)}

@@ -22,10 +22,37 @@ from numpy.typing import NDArray
 from medebench.errors import MedebenchError, one_line
 from medebench.files import write_bytes
 from medebench.phantoms.chest import render
+from medebench.phantoms.chest.chest_edit import CONFOUNDED, HEALTHY, ShiftName
 from medebench.phantoms.chest.patients import EVERYBODY, confounded, draw_patient
-from medebench.phantoms.chest.shifts import CONFOUNDED, HEALTHY, ShiftName
-from medebench.phantoms.recipes.train_settings import CLASSIFIER, SEGMENTER, TRAINING, TrainSettings
 
+#: Seeds of the patients. A recipe's own seed is added, so that no patient occurs in two of these.
+TRAINING, VALIDATION, TEST = 40_000, 45_000, 60_000
+#: Seeds of a recipe lie below this.
+SEEDS = 5_000
+
+
+@dataclass(frozen=True)
+class TrainSettings:
+    """How one predictor is trained: `patients`, seen `epochs` times, `batch` at once."""
+
+    patients: int
+    epochs: int
+    batch: int = 32
+    rate: float = 4e-3
+    #: Slight changes of each picture: shift in pixels, blur and noise at most, as deviations
+    #: in pixels and as a share of the range, and contrast and brightness.
+    shift: int = 4
+    blur: float = 1.0
+    noise: float = 0.03
+    tone: float = 0.05
+
+    @property
+    def steps(self) -> int:
+        return self.epochs * max(1, self.patients // self.batch)
+
+
+CLASSIFIER = TrainSettings(patients=480, epochs=24)
+SEGMENTER = TrainSettings(patients=400, epochs=10, batch=16)
 #: Called for each patient drawn and for each step of the training.
 Tick = Callable[[], None]
 
@@ -35,11 +62,8 @@ PREDICTORS: dict[ShiftName, tuple[str, str, str]] = {
     "manifestation": ("Classifier", "biased", "unbiased"),
     "population": ("Segmenter", "weak", "strong"),
 }
-SETTINGS: dict[ShiftName, TrainSettings] = {
-    "acquisition": CLASSIFIER,
-    "manifestation": CLASSIFIER,
-    "population": SEGMENTER,
-}
+SETTINGS: dict[ShiftName, TrainSettings]
+SETTINGS = {**dict.fromkeys(CONFOUNDED, CLASSIFIER), "population": SEGMENTER}
 
 
 @dataclass(frozen=True)
@@ -82,9 +106,7 @@ def train_predictor(job: TrainJob, target: Path, tick: Tick) -> None:
     from medebench.phantoms.recipes.predictor_networks import ClassifierNetwork, SegmenterNetwork
 
     kind = SegmenterNetwork if job.shift == "population" else ClassifierNetwork
-    weights = train_network(
-        kind, pictures, truth, job.settings, job.seed, lambda done, total: tick()
-    )
+    weights = train_network(kind, pictures, truth, job.settings, job.seed, lambda *_: tick())
     write_bytes(target, weights)
 
 
@@ -119,9 +141,8 @@ def train_in_child(job: str, target: str) -> None:
     """In the child: a line with a dot for every tick."""
     read: dict[str, Any] = json.loads(job)
     settings = TrainSettings(**read.pop("settings"))
-    train_predictor(
-        TrainJob(**read, settings=settings), Path(target), lambda: print(".", flush=True)
-    )
+    job_read = TrainJob(**read, settings=settings)
+    train_predictor(job_read, Path(target), lambda: print(".", flush=True))
 
 
 def _follow(child: subprocess.Popen[str], tick: Tick) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from medebench.phantoms.training.recipe_base import LatentSettings
+from medebench.phantoms.training.model_recipes import LatentSettings
 
 if TYPE_CHECKING:
     from medebench.phantoms.patch_autoencoder import PatchAutoencoder
@@ -100,3 +100,10 @@ def _cells(pictures: Pixels, cell: int) -> Floats:
         blocks.transpose(0, 1, 3, 2, 4, 5).reshape(number, height // cell, width // cell, -1),
         np.float32,
     )
+
+
+def cell_shares(masks: NDArray[np.bool_], cell: int) -> Floats:
+    """How much of each latent cell lies in masks (n, h, w)."""
+    number, height, width = masks.shape
+    blocks = masks.reshape(number, height // cell, cell, width // cell, cell)
+    return np.asarray(blocks.mean(axis=(2, 4)), np.float32)

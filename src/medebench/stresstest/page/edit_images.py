@@ -32,13 +32,15 @@ from medebench.progress import Progress, silent
 from medebench.stresstest.page.page_facts import Bools, Pictures
 from medebench.stresstest.stress_outcome import EditOutcome, StressOutcome
 
+#: A mask, and how its border is drawn: colour, halo, dashes.
+Layer = tuple[Bools, tuple[str, str, str]]
 LARGE, SMALL = 512, 256
 #: A change by this share of the data range is drawn at full strength.
 FULL_CHANGE = 0.25
 #: From much darker over unchanged to much brighter; the lightness grows all the way, so that the
 #: map can be read in grey as well.
 CHANGE_STOPS = ("#0a2450", "#3f76b0", "#9a9a9a", "#e8a838", "#fff1b8")
-#: (colour, halo, dashes): light and solid, dark and dashed; one is told from the other in grey.
+#: Light and solid, dark and dashed; one is told from the other in grey.
 EDIT_LINE = ("#ffd84d", "#000", "")
 KEEP_LINE = ("#1446c8", "#fff", "6 4")
 TRUTH_LINE = ("#fff", "#000", "1.5 3")
@@ -73,51 +75,95 @@ def write_pictures(
     progress: Progress = silent,
 ) -> dict[str, EditImages]:
     """Write what every edit is shown with, by `IntendedEdit.id`."""
+    writer = _Writer(outcome, pictures, folder, colours)
     found = {}
     for done, edit in enumerate(outcome.edits, 1):
-        found[edit.intended.id] = _write(outcome, edit, pictures, folder, colours)
+        found[edit.intended.id] = writer.write(edit)
         progress(done, len(outcome.edits))
     return found
 
 
-def _write(
-    outcome: StressOutcome,
-    edit: EditOutcome,
-    pictures: Pictures,
-    folder: Folder,
-    colours: Mapping[str, Colour],
-) -> EditImages:
-    bits = edit.intended.sample.bits
-    trouble: list[str] = []
-    before = _try(trouble, pictures.before, edit)
-    if before is None:
-        return EditImages(trouble="; ".join(trouble) or "the picture is not there")
-    height, width = before.shape[:2]
-    top = data_range(before, bits)
-    after = _fit(_try(trouble, pictures.after, edit), before, bits)
-    wanted = None
-    if (reference := edit.intended.reference) is not None:
-        wanted = _fit(_try(trouble, read_picture, reference), before, bits)
-    may, keep = (
-        _region(_try(trouble, mask, edit), width, height)
-        for mask in (pictures.edit_mask, pictures.keep_mask)
-    )
-    layers = [(may, EDIT_LINE), (keep, KEEP_LINE)]
-    change = None if after is None else signed_change(before, after, top)
-    return EditImages(
-        width,
-        height,
-        _picture(folder, to_bytes(before, top)),
-        "" if after is None else _picture(folder, to_bytes(after, top)),
-        "" if change is None else _picture(folder, colour_change(change)),
-        "" if wanted is None else _picture(folder, to_bytes(wanted, top)),
-        _outlines(folder, [(mask, line) for mask, line in layers if mask is not None]),
-        may is not None,
-        keep is not None,
-        {} if after is None else _predicted(outcome, edit, pictures, folder, colours, before),
-        (None, None, None) if change is None else mean_changes(change, may, keep),
-        "; ".join(dict.fromkeys(trouble)),
-    )
+@dataclass(frozen=True)
+class _Writer:
+    outcome: StressOutcome
+    pictures: Pictures
+    folder: Folder
+    colours: Mapping[str, Colour]
+
+    def write(self, edit: EditOutcome) -> EditImages:
+        pictures, bits = self.pictures, edit.intended.sample.bits
+        trouble: list[str] = []
+        before = _try(trouble, pictures.before, edit)
+        if before is None:
+            return EditImages(trouble="; ".join(trouble) or "the picture is not there")
+        height, width = before.shape[:2]
+        top = data_range(before, bits)
+        after = _fit(_try(trouble, pictures.after, edit), before, bits)
+        wanted = None
+        if (reference := edit.intended.reference) is not None:
+            wanted = _fit(_try(trouble, read_picture, reference), before, bits)
+        may, keep = (
+            _region(_try(trouble, mask, edit), width, height)
+            for mask in (pictures.edit_mask, pictures.keep_mask)
+        )
+        layers = [(may, EDIT_LINE), (keep, KEEP_LINE)]
+        change = None if after is None else signed_change(before, after, top)
+        return EditImages(
+            width,
+            height,
+            self._picture(to_bytes(before, top)),
+            "" if after is None else self._picture(to_bytes(after, top)),
+            "" if change is None else self._picture(colour_change(change)),
+            "" if wanted is None else self._picture(to_bytes(wanted, top)),
+            self._outlines([(mask, line) for mask, line in layers if mask is not None]),
+            may is not None,
+            keep is not None,
+            {} if after is None else self._predicted(edit, width, height),
+            (None, None, None) if change is None else mean_changes(change, may, keep),
+            "; ".join(dict.fromkeys(trouble)),
+        )
+
+    def _picture(self, shown: NDArray[np.uint8]) -> str:
+        """Write the views of a picture that are not there yet; their common name."""
+        large = np.ascontiguousarray(shrink(shown, LARGE))
+        key = key_of("stress", str(large.shape), sha256(large.tobytes()))
+        self._keep(f"assets/pictures/{key}.webp", lambda: webp(large, 90))
+        if max(large.shape[:2]) > SMALL:
+            self._keep(f"assets/small/{key}.webp", lambda: webp(shrink(large, SMALL), 80))
+        return key
+
+    def _predicted(self, edit: EditOutcome, width: int, height: int) -> dict[str, str]:
+        if self.outcome.task != "segmentation":
+            return {}
+        path = edit.intended.sample.mask
+        found = None if path is None else _try([], read_mask, path)
+        truth = _region(None if found is None else found > 127, width, height)
+        names = {}
+        for one in self.outcome.predictors:
+            mask = _region(_try([], self.pictures.predicted, edit, one.name), width, height)
+            if mask is None:
+                continue
+            layers = [(mask, (self.colours[one.name].dark, "#000", ""))]
+            if truth is not None:
+                layers.append((truth, TRUTH_LINE))
+            names[one.name] = self._outlines(layers)
+        return names
+
+    def _outlines(self, layers: list[Layer]) -> str:
+        layers = [(mask, line) for mask, line in layers if mask.any()]
+        if not layers:
+            return ""
+        parts = [
+            part for mask, line in layers for part in (sha256(np.packbits(mask).tobytes()), *line)
+        ]
+        key = key_of("stress outlines", str(layers[0][0].shape), *parts)
+        self._keep(f"assets/outlines/{key}.svg", lambda: outlines_svg(layers))
+        return key
+
+    def _keep(self, name: str, make: Callable[[], str | bytes]) -> None:
+        if not self.folder.has(name):
+            self.folder.write(name, make())
+        self.folder.keep(name)
 
 
 def _try(trouble: list[str], get: Callable[..., Any], *of: Any) -> Any:
@@ -172,59 +218,7 @@ def _ramp() -> NDArray[np.uint8]:
     return np.round(np.stack([np.interp(at, knots, s) for s in stops.T], axis=1)).astype(np.uint8)
 
 
-def _picture(folder: Folder, shown: NDArray[np.uint8]) -> str:
-    """Write the views of a picture that are not there yet; their common name."""
-    large = np.ascontiguousarray(shrink(shown, LARGE))
-    key = key_of("stress", str(large.shape), sha256(large.tobytes()))
-    if not folder.has(name := f"assets/pictures/{key}.webp"):
-        folder.write(name, webp(large, 90))
-    folder.keep(name)
-    if max(large.shape[:2]) > SMALL:
-        if not folder.has(small := f"assets/small/{key}.webp"):
-            folder.write(small, webp(shrink(large, SMALL), 80))
-        folder.keep(small)
-    return key
-
-
-def _predicted(
-    outcome: StressOutcome,
-    edit: EditOutcome,
-    pictures: Pictures,
-    folder: Folder,
-    colours: Mapping[str, Colour],
-    before: Picture,
-) -> dict[str, str]:
-    if outcome.task != "segmentation":
-        return {}
-    height, width = before.shape[:2]
-    path = edit.intended.sample.mask
-    found = None if path is None else _try([], read_mask, path)
-    truth = _region(None if found is None else found > 127, width, height)
-    names = {}
-    for one in outcome.predictors:
-        mask = _region(_try([], pictures.predicted, edit, one.name), width, height)
-        if mask is None:
-            continue
-        layers = [(mask, (colours[one.name].dark, "#000", ""))]
-        if truth is not None:
-            layers.append((truth, TRUTH_LINE))
-        names[one.name] = _outlines(folder, layers)
-    return names
-
-
-def _outlines(folder: Folder, layers: list[tuple[Bools, tuple[str, str, str]]]) -> str:
-    layers = [(mask, line) for mask, line in layers if mask.any()]
-    if not layers:
-        return ""
-    parts = [part for mask, line in layers for part in (sha256(np.packbits(mask).tobytes()), *line)]
-    key = key_of("stress outlines", str(layers[0][0].shape), *parts)
-    if not folder.has(name := f"assets/outlines/{key}.svg"):
-        folder.write(name, outlines_svg(layers))
-    folder.keep(name)
-    return key
-
-
-def outlines_svg(layers: list[tuple[Bools, tuple[str, str, str]]]) -> str:
+def outlines_svg(layers: list[Layer]) -> str:
     """Borders of masks as vectors, each with a halo so that it shows on any grey."""
     height, width = layers[0][0].shape
     line = 'fill="none" stroke-linejoin="round" vector-effect="non-scaling-stroke"'

@@ -14,7 +14,7 @@ from medebench.page.private_paths import without_folders
 from medebench.runs.run_folder import Run
 from medebench.settings import in_words
 from medebench.stresstest.predictor_measures import THRESHOLD
-from medebench.stresstest.shift import Published, Shift
+from medebench.stresstest.recipe import Published, Shift
 from medebench.stresstest.stress_outcome import EditOutcome, StressOutcome
 
 Bools = NDArray[np.bool_]

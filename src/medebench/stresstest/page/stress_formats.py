@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from medebench.analysis.estimate import Estimate
 from medebench.analysis.interval import Interval
 from medebench.page.number import between, number
-from medebench.stresstest.sample import Task
-from medebench.stresstest.stress_outcome import EditOutcome, StressOutcome, Which
+from medebench.stresstest.stress_outcome import EditOutcome, StressOutcome, Task, Which
 from medebench.stresstest.stress_verdict import (
     CHANCE,
     FRAGILE_DICE,
@@ -135,10 +134,8 @@ def why_not(edit: EditOutcome, outcome: StressOutcome) -> str:
 def change(before: Estimate, after: Estimate, measure: Measure) -> str:
     """ "99.0 % → 5.5 %" """
     unit = f" {measure.unit}" if measure.unit else ""
-    first, second = (
-        measure.text(one.value) + (unit if one.value is not None else "") for one in (before, after)
-    )
-    return f"{first} → {second}"
+    ends = (before.value, after.value)
+    return " → ".join(measure.text(one) + ("" if one is None else unit) for one in ends)
 
 
 def threshold_text(threshold: float) -> str:
@@ -158,17 +155,11 @@ def glossary(task: Task) -> list[tuple[str, str]]:
             ("weaker", "a loss above 0 is established, and neither of the above"),
             ("unclear", few),
         ]
+    short = f"edited accuracy below {100 * CHANCE:.0f} % and a loss above {100 * SHORTCUT_LOSS:.0f}"
+    spared = f"a loss above {100 * ROBUST_LOSS:.0f} points"
     return [
-        (
-            "shortcut",
-            f"edited accuracy below {CHANCE:.0%}".replace("%", " %")
-            + f" and a loss above {100 * SHORTCUT_LOSS:.0f} points are established",
-        ),
-        (
-            "robust",
-            f"a loss above {100 * ROBUST_LOSS:.0f} points is ruled out for a predictor that "
-            "was not poor before",
-        ),
+        ("shortcut", f"{short} points are established"),
+        ("robust", f"{spared} is ruled out for a predictor that was not poor before"),
         ("weaker", "a loss above 0 is established, and neither of the above"),
         ("unclear", few),
     ]

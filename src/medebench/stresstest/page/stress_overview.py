@@ -14,8 +14,8 @@ from medebench.page.figure import Drawing
 from medebench.page.palette import Colour
 from medebench.stresstest.page.figures import colours_of, draw_outcome
 from medebench.stresstest.page.page_facts import PageContext
+from medebench.stresstest.page.page_files import PACKAGE, render
 from medebench.stresstest.page.stress_formats import MEASURES, Measure
-from medebench.stresstest.page.stress_templates import PACKAGE, render
 from medebench.stresstest.stress_outcome import StressOutcome
 
 _OURS = '<meta name="generator" content="medebench'

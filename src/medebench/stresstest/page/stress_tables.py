@@ -1,9 +1,10 @@
-"""The outcome as CSV, Markdown and LaTeX."""
+"""The outcome as CSV, Markdown, LaTeX and JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from medebench.analysis.estimate import Estimate
 from medebench.page.table import Cell, Column, Group, Row, Table, csv_records, csv_text
@@ -123,13 +124,10 @@ def headline_table(outcome: StressOutcome, making: PageContext | None = None) ->
     paper = making.published if making else None
     if paper is not None:
         blank = [Cell()] * (len(cols) - 3)
-        below = [
-            Row(
-                f"{row.predictor}, {row.kind}" if row.kind else row.predictor,
-                [Cell(), Cell(row.original), Cell(), Cell(row.edited), *blank],
-            )
-            for row in paper.rows
-        ]
+        below = []
+        for row in paper.rows:
+            cells = [Cell(), Cell(row.original), Cell(), Cell(row.edited), *blank]
+            below.append(Row(", ".join(filter(None, (row.predictor, row.kind))), cells))
         groups.append(Group(below, f"Published: {paper.title}; not comparable"))
     return Table(
         [Column("Predictor", "left"), Column("Verdict", "left"), *(Column(c.head) for c in cols)],
@@ -169,7 +167,90 @@ def _kept(outcome: StressOutcome) -> str:
 def _cell(found: Estimate, column: StressColumn) -> Cell:
     measure = column.measure
     text = measure.text(found.value)
-    ends = (
-        "" if found.value is None else measure.ends(found.interval) or found.reason or NO_INTERVAL
-    )
+    ends = measure.ends(found.interval) or found.reason or NO_INTERVAL
+    ends = "" if found.value is None else ends
     return Cell(text, ends, value=found.value, reason=found.reason)
+
+
+def results_json(
+    outcome: StressOutcome, shown: Mapping[str, EditImages], making: PageContext
+) -> dict[str, Any]:
+    """What `results.json` holds; a missing number is null, with its reason beside it."""
+    return {
+        "format": 1,
+        "name": outcome.name,
+        "task": outcome.task,
+        "headline": outcome.headline,
+        "positive": making.positive or None,
+        "shift": making.shift.name if making.shift else None,
+        "about": making.about or None,
+        "pictures": len(outcome.samples),
+        "edits_asked_for": len(outcome.edits),
+        **{f"edits_{word}": n for word, n in counts(outcome).items()},
+        "threshold": outcome.threshold,
+        "encoder": outcome.encoder or None,
+        "verdict": dict(outcome.verdict),
+        "words": list(outcome.words),
+        "predictors": [
+            {
+                "name": one.name,
+                "reference": one.reference,
+                "table": _tables(one.table),
+                "kinds": {kind: _tables(tables) for kind, tables in one.kinds.items()},
+            }
+            for one in outcome.predictors
+        ],
+        "thresholds": [
+            {
+                "threshold": at.threshold,
+                "kept": at.kept,
+                "thrown": at.thrown,
+                "edited": {name: _estimate(found) for name, found in at.edited.items()},
+                "verdict": dict(at.verdict),
+            }
+            for at in outcome.thresholds
+        ],
+        "edits": [
+            {
+                "id": edit.intended.id,
+                "sample": edit.intended.sample.id,
+                "group": edit.intended.sample.cluster,
+                "kind": edit.intended.kind,
+                "prompt": edit.intended.prompt,
+                "caption": edit.intended.sample.caption,
+                "label_before": edit.intended.sample.label,
+                "label_after": edit.intended.label,
+                "status": status(edit),
+                "score": edit.score,
+                "reason": why_not(edit, outcome) or None,
+                "output": edit.output or None,
+                "mean_change": _changes(shown.get(edit.intended.id)),
+                "before": dict(edit.before),
+                "after": dict(edit.after),
+            }
+            for edit in outcome.edits
+        ],
+        "how": {title: dict(pairs) for title, pairs in making.facts},
+    }
+
+
+def _changes(shown: EditImages | None) -> dict[str, float | None] | None:
+    parts = ("edit", "keep", "elsewhere")
+    return None if shown is None else dict(zip(parts, shown.changes, strict=True))
+
+
+def _tables(tables: Tables) -> dict[str, Any]:
+    return {
+        which: {name: _estimate(found) for name, found in cells.items()}
+        for which, cells in tables.items()
+    }
+
+
+def _estimate(found: Estimate) -> dict[str, Any]:
+    return {
+        "value": found.value,
+        "low": found.low,
+        "high": found.high,
+        "pictures": found.n,
+        "reason": found.reason or None,
+    }

@@ -8,17 +8,22 @@ from pydantic import ValidationError
 
 from medebench.errors import InputError
 from medebench.stresstest.predictors.checked_answers import ask
-from medebench.stresstest.predictors.predictor import Predictor, PredictorError, Value
-from medebench.stresstest.predictors.predictor_spec import Kind, PredictorSpec
-from medebench.stresstest.sample import Task
+from medebench.stresstest.predictors.predictor import (
+    Kind,
+    Predictor,
+    PredictorError,
+    PredictorSpec,
+    Value,
+)
+from medebench.stresstest.stress_outcome import Task
 
 __all__ = ["Predictor", "PredictorError", "PredictorSpec", "Value", "ask", "find_predictor"]
 
 #: Imported when asked for: most need a heavy package of their own.
 _ADAPTERS: dict[Kind, str] = {
     "python": "medebench.stresstest.predictors.own_predictor:OwnPredictor",
-    "torchscript": "medebench.stresstest.predictors.torchscript_predictor:TorchScriptPredictor",
-    "onnx": "medebench.stresstest.predictors.onnx_predictor:OnnxPredictor",
+    "torchscript": "medebench.stresstest.predictors.network_files:TorchScriptPredictor",
+    "onnx": "medebench.stresstest.predictors.network_files:OnnxPredictor",
     "transformers": "medebench.stresstest.predictors.pretrained_predictor:PretrainedPredictor",
     "command": "medebench.stresstest.predictors.command_predictor:CommandPredictor",
 }

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from medebench.errors import MedebenchError, one_line
 from medebench.images.picture import Picture
+from medebench.page.number import counted
 from medebench.stresstest.predictors.predictor import Predictor, PredictorError, Value
 
 _NUMBERS = "return a list with one probability from 0 to 1 for each picture"
@@ -78,13 +79,11 @@ def _ask(predictor: Predictor, pictures: Sequence[Picture]) -> list[Value]:
     except TypeError:
         raise _Wrong(f"returned {_kind(answers)}", remedy) from None
     if len(found) != len(pictures):
-        what = f"returned {len(found)} answers for {_count(len(pictures), 'picture')}"
+        what = f"returned {len(found)} answers for {counted(len(pictures), 'picture')}"
         raise _Wrong(what, remedy)
     if masks:
-        shapes = [(one.shape[0], one.shape[1]) for one in pictures]
-        return [
-            _mask(one, shape, predictor.threshold) for one, shape in zip(found, shapes, strict=True)
-        ]
+        both = zip(found, pictures, strict=True)
+        return [_mask(one, picture.shape[:2], predictor.threshold) for one, picture in both]
     return [_probability(one) for one in found]
 
 
@@ -101,7 +100,8 @@ def _probability(answer: Any) -> float:
         raise _Wrong(f"returned {numbers.size} numbers for one picture", remedy)
     value = float(numbers.reshape(-1)[0])
     if not math.isfinite(value):
-        raise _Wrong(f"returned {_spelt(value)}", _NUMBERS)
+        spelt = "NaN" if math.isnan(value) else "an infinite number"
+        raise _Wrong(f"returned {spelt}", _NUMBERS)
     if not -_ROUNDING <= value <= 1 + _ROUNDING:
         remedy = "return probabilities (apply a sigmoid to logits)"
         raise _Wrong(f"returned {value:.6g}, which is not a probability between 0 and 1", remedy)
@@ -152,14 +152,6 @@ def _kind(answer: Any) -> str:
     if isinstance(answer, str | bytes):
         return one_line(repr(answer), 40)
     return f"an object of type {type(answer).__name__}"
-
-
-def _spelt(value: float) -> str:
-    return "NaN" if math.isnan(value) else "an infinite number"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _stretch(picture: Picture, bits: int | None) -> Picture:

@@ -19,9 +19,8 @@ from medebench.errors import ImageError, NotReadyError, one_line
 from medebench.files import read_bytes
 from medebench.images.picture import Picture, encode_png, read_mask
 from medebench.settings import Settings, read_settings
-from medebench.stresstest.predictors.predictor import Predictor
-from medebench.stresstest.predictors.predictor_spec import PredictorSpec
-from medebench.stresstest.sample import Task
+from medebench.stresstest.predictors.predictor import Predictor, PredictorSpec
+from medebench.stresstest.stress_outcome import Task
 from medebench.workers.command_line import fingerprint, problems_of
 from medebench.workers.line_protocol import VERSION, whole
 from medebench.workers.worker_process import Ended, Gone, Worker
@@ -49,9 +48,8 @@ class CommandPredictor(Predictor):
     def __init__(self, spec: PredictorSpec, task: Task, positive: str = "") -> None:
         self.name, self.threshold, self.task = spec.called, spec.threshold, task
         self.positive = positive
-        self.settings = read_settings(
-            CommandPredictorSettings, spec.settings, f"predictor {self.name}"
-        )
+        where = f"predictor {self.name}"
+        self.settings = read_settings(CommandPredictorSettings, spec.settings, where)
         self._words = list(spec.command)
         self._folder = Path(spec.folder or ".").expanduser()
         self._worker: Worker | None = None

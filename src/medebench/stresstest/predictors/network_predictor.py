@@ -20,19 +20,12 @@ from medebench.errors import InputError, MedebenchError
 from medebench.images.picture import Picture
 from medebench.settings import Settings, read_settings
 from medebench.stresstest.predictors.network_outputs import Output, masks_of, probabilities_of
-from medebench.stresstest.predictors.predictor import Predictor, PredictorError
-from medebench.stresstest.predictors.predictor_spec import PredictorSpec
-from medebench.stresstest.sample import Task
+from medebench.stresstest.predictors.predictor import Predictor, PredictorError, PredictorSpec
+from medebench.stresstest.stress_outcome import Task
 from medebench.weights.identity_hash import content_identity
 
 #: How bright red, green and blue are, as in Pillow's "L".
 _LUMA = (0.299, 0.587, 0.114)
-_FILTERS = {
-    "nearest": Image.Resampling.NEAREST,
-    "bilinear": Image.Resampling.BILINEAR,
-    "bicubic": Image.Resampling.BICUBIC,
-    "lanczos": Image.Resampling.LANCZOS,
-}
 #: Part of the identity: other numbers come out where preparing or reading changes.
 _VERSION = 1
 
@@ -76,9 +69,8 @@ class NetworkPredictor(Predictor):
     def __init__(self, spec: PredictorSpec, task: Task, positive: str = "") -> None:
         self.name, self.threshold, self.task = spec.called, spec.threshold, task
         self.path = Path(spec.model).expanduser()
-        self.settings = read_settings(
-            NetworkSettings, _lists(spec.settings), f"predictor {self.name}"
-        )
+        where = f"predictor {self.name}"
+        self.settings = read_settings(NetworkSettings, _lists(spec.settings), where)
         self.batch = self.settings.batch
         self._check_settings()
 
@@ -163,7 +155,7 @@ class NetworkPredictor(Predictor):
         return np.asarray((pixels - mean) / std, np.float32)
 
     def _framed(self, plane: Image.Image) -> NDArray[Any]:
-        resample = _FILTERS[self.settings.resample]
+        resample = Image.Resampling[self.settings.resample.upper()]
         if self.size is not None:
             height, width = self.size
             if self.settings.fit == "crop":

@@ -14,9 +14,8 @@ from medebench.device import release_memory
 from medebench.errors import MedebenchError, one_line
 from medebench.images.picture import Picture
 from medebench.registry import Registry
-from medebench.stresstest.predictors.predictor import Predictor, printing_aside
-from medebench.stresstest.predictors.predictor_spec import PredictorSpec
-from medebench.stresstest.sample import Task
+from medebench.stresstest.predictors.predictor import Predictor, PredictorSpec, printing_aside
+from medebench.stresstest.stress_outcome import Task
 from medebench.weights.identity_hash import content_identity
 
 PREDICTORS = Registry("predictor", "medebench.predictors", {})

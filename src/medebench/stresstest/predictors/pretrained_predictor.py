@@ -27,9 +27,8 @@ from medebench.images.picture import Picture
 from medebench.quiet import quiet
 from medebench.settings import Settings, read_settings
 from medebench.stresstest.predictors.network_outputs import Output, masks_of, probabilities_of
-from medebench.stresstest.predictors.predictor import Predictor, printing_aside
-from medebench.stresstest.predictors.predictor_spec import PredictorSpec
-from medebench.stresstest.sample import Task
+from medebench.stresstest.predictors.predictor import Predictor, PredictorSpec, printing_aside
+from medebench.stresstest.stress_outcome import Task
 from medebench.weights import Absent, Found, find_weights
 
 _CLASSES = {

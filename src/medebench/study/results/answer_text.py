@@ -57,10 +57,8 @@ def overview(results: StudyResults) -> str:
     if results.sources_known:
         text += f" ({counted(results.sources, results.unit)}){shared}."
     else:
-        text += (
-            f"{shared}. Which cases share a source is not known, so they are treated as "
-            "independent."
-        )
+        unknown = "Which cases share a source is not known, so they are treated as independent."
+        text += f"{shared}. {unknown}"
     silent = [model(one.name) for one in results.annotators if not one.ranked]
     if silent:
         text += f" {listed(silent)} {'has' if len(silent) == 1 else 'have'} not ranked yet."
@@ -69,12 +67,9 @@ def overview(results: StudyResults) -> str:
 
 def attention(results: StudyResults) -> list[str]:
     """A warning for each annotator whose answers are in doubt."""
-    return [
-        f"{model(one.name)} {listed(found)}: check these answers, and whether the results hold "
-        f"without them."
-        for one in results.annotators
-        if (found := doubts(one))
-    ]
+    check = "check these answers, and whether the results hold without them."
+    doubted = ((one, doubts(one)) for one in results.annotators)
+    return [f"{model(one.name)} {listed(found)}: {check}" for one, found in doubted if found]
 
 
 def _order(dimension: DimensionResults, results: StudyResults) -> list[str]:
@@ -104,10 +99,8 @@ def _standing(one: Standing) -> str:
     parts = []
     if one.preferred.value is not None:
         around = percent_ends(one.preferred.interval)
-        parts.append(
-            f"it is preferred to another model in {percent(one.preferred.value)} of pairs"
-            + (f" ({around})" if around else "")
-        )
+        often = f"it is preferred to another model in {percent(one.preferred.value)} of pairs"
+        parts.append(often + (f" ({around})" if around else ""))
     if one.mean_rank.value is not None:
         parts.append(f"mean rank {about(one.mean_rank)}")
     return ", ".join(parts) or "no further number"
@@ -125,9 +118,7 @@ def _lead(dimension: DimensionResults, models: Sequence[Standing], results: Stud
         by = f" by {number(gap.value)} in log strength ({test})"
     elif p is not None:  # without an interval the number is the prior's, not people's
         by = f" ({p_value(p)})"
-    where = (
-        "" if first.places is None else f"; in the resamples its place is {places(first.places)}"
-    )
+    where = f"; in the resamples its place is {places(first.places)}" if first.places else ""
     if level and hopeless(results.sources, len(dimension.ordering.differences)):
         ranked = counted(len(dimension.ordering.standings), "model")
         kept = " and controls" if results.controls & set(results.models) else ""
@@ -137,9 +128,8 @@ def _lead(dimension: DimensionResults, models: Sequence[Standing], results: Stud
         )
     if level:
         names = listed([model(one.model) for one in level])
-        after = (
-            f"; {model(second.model)} is next{by.replace(' by ', ', behind by ', 1)}" if by else ""
-        )
+        behind = by.replace(" by ", ", behind by ", 1)
+        after = f"; {model(second.model)} is next{behind}" if by else ""
         return f"The lead is not significant: it cannot be told apart from {names}{after}{where}."
     rest = "" if len(models) == 2 else f", and of the {len(models) - 2} behind that one"
     said = f"it is ahead of {model(second.model)}{by}{rest}{where}."
@@ -169,9 +159,8 @@ def _agreement(dimension: DimensionResults, results: StudyResults) -> list[str]:
             "that one person's view."
         ]
     if rho.value is None:
-        return [
-            f"How far annotators agree is unknown: {rho.reason or 'no case was ranked by two'}."
-        ]
+        why = rho.reason or "no case was ranked by two"
+        return [f"How far annotators agree is unknown: {why}."]
     grades = {CLOSE: "agree closely", FAIR: "agree fairly well", LOOSE: "agree loosely"}
     words = next((text for low, text in grades.items() if rho.value >= low), "hardly agree")
     text = f"Annotators {words}: mean pairwise Spearman {about(rho)}"

@@ -89,14 +89,10 @@ def _results(told: StudyRankings, runs: Sequence[Run], resamples: int, seed: int
         worths = None
         if scores.values:
             among = ranked.of(compared)
-            values = scores.arrays(among)
-            worths = metric_worths(among, values, resamples=resamples, seed=seed)
+            worths = metric_worths(among, scores.arrays(among), resamples=resamples, seed=seed)
         order = order_models(ranked, resamples=resamples, seed=seed)
-        found.append(
-            DimensionResults(
-                dimension, agreement(ranked), order, worths, label=rankings.names.get(dimension, "")
-            )
-        )
+        label, agreed = rankings.names.get(dimension, ""), agreement(ranked)
+        found.append(DimensionResults(dimension, agreed, order, worths, label=label))
     people = _people_by_case(rankings)
     results = StudyResults(
         told.title,
@@ -154,23 +150,16 @@ def _without(told: StudyRankings, names: list[str]) -> StudyRankings:
         )
     if not names:
         return told
-    return replace(
-        told,
-        rankings=told.rankings.without(names),
-        annotators=tuple(one for one in told.annotators if one.name not in names),
-        notes=(*told.notes, f"Left out on request: {', '.join(names)}."),
-    )
+    notes = (*told.notes, f"Left out on request: {', '.join(names)}.")
+    left = tuple(one for one in told.annotators if one.name not in names)
+    return replace(told, rankings=told.rankings.without(names), annotators=left, notes=notes)
 
 
 def _anonymous(told: StudyRankings) -> StudyRankings:
-    names = {
-        name: f"annotator {number}" for number, name in enumerate(told.rankings.annotators, start=1)
-    }
-    return replace(
-        told,
-        rankings=told.rankings.renamed(names),
-        annotators=tuple(replace(one, name=names[one.name]) for one in told.annotators),
-    )
+    numbered = enumerate(told.rankings.annotators, start=1)
+    names = {name: f"annotator {number}" for number, name in numbered}
+    people = tuple(replace(one, name=names[one.name]) for one in told.annotators)
+    return replace(told, rankings=told.rankings.renamed(names), annotators=people)
 
 
 def _consistent(people: Sequence[AnnotatorFacts], rankings: Rankings) -> tuple[AnnotatorFacts, ...]:

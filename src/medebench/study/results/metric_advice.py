@@ -113,15 +113,10 @@ def _others(found: Race, worths: Worths, results: StudyResults) -> list[str]:
         return [f"{few} are too few to tell {found.size} metrics apart by this test."]
     names = listed([code(one.metric) for one in found.level])
     whom = names if len(found.level) == 1 else f"{len(found.level)} others: {names}"
-    ahead = [
-        code(one.metric)
-        for one in found.level
-        if one.behind and one.behind.value is not None and one.behind.value < 0
-    ]
-    return [
-        f"It cannot be told apart from {whom}.",
-        *([f"On the cases that both have, {listed(ahead)} did better."] if ahead else []),
-    ]
+    gaps = ((one, one.behind.value if one.behind else None) for one in found.level)
+    ahead = [code(one.metric) for one, gap in gaps if gap is not None and gap < 0]
+    better = [f"On the cases that both have, {listed(ahead)} did better."] if ahead else []
+    return [f"It cannot be told apart from {whom}.", *better]
 
 
 def _sparse(found: Race, worths: Worths) -> list[str]:
@@ -179,11 +174,9 @@ def _controls(results: StudyResults) -> list[str]:
 
 def _stand_in(found: Race, results: StudyResults) -> list[str]:
     """The offline judge measures pixels against the reference; it is no model that looks."""
-    names = [
-        code(one.metric)
-        for one in (found.first, *found.level)
-        if (score := results.scores.get(one.metric)) and score.stand_in
-    ]
+    stand_ins = {name for name, score in results.scores.items() if score.stand_in}
+    best = (found.first, *found.level)
+    names = [code(one.metric) for one in best if one.metric in stand_ins]
     if not names:
         return []
     verb = "comes" if len(names) == 1 else "come"

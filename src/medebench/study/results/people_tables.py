@@ -33,9 +33,8 @@ _MOST = 12
 def latex(results: StudyResults) -> str:
     """Metrics against people, and the models as people rank them, for a paper."""
     found = [metrics(results)] if any(one.worths for one in results.dimensions) else []
-    said = [
-        replace(one, notes=[*one.notes, overview(results)]) for one in (*found, standings(results))
-    ]
+    found.append(standings(results))
+    said = (replace(one, notes=[*one.notes, overview(results)]) for one in found)
     return "\n".join([NEEDS, *(one.latex() for one in said)])
 
 
@@ -158,15 +157,12 @@ def agreement(results: StudyResults) -> Table:
             share = Cell(percent(same.value), percent_between(same.interval), value=same.value)
         cells = [*map(cell, (one.spearman, one.kendall, one.alpha)), share]
         rows.append(Row(dimension.name, cells))
+    unknown = ((one.name, one.agreement.spearman.reason) for one in results.dimensions)
     return Table(
         [Column("Dimension", "left"), *map(Column, heads)],
         [Group(rows)],
         caption="Same order: share of the pairs of models that two people put in the same order.",
-        notes=[
-            f"{one.name}: {one.agreement.spearman.reason}"
-            for one in results.dimensions
-            if one.agreement.spearman.reason
-        ],
+        notes=[f"{name}: {reason}" for name, reason in unknown if reason],
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from medebench.analysis.published_tables import published_table, published_worth, worth_of
 from medebench.judge.score_names import judge_of
 from medebench.page.score_columns import Score
-from medebench.study.questions import EDITING
+from medebench.study.design import EDITING
 from medebench.study.results.results_model import StudyResults
 
 #: Metrics that are computed as the paper did, and a near relative of one.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from medebench.study.questions import EDITING
+from medebench.study.design import EDITING
 
 if TYPE_CHECKING:
     from medebench.analysis.agreement import Agreement

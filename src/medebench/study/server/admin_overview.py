@@ -22,8 +22,7 @@ class Overview:
     """Made anew only when something was saved since the last time."""
 
     def __init__(self, study: Study, store: Store) -> None:
-        self._study = study
-        self._store = store
+        self._study, self._store = study, store
         self._lock = threading.Lock()
         self._made_at = -1
         self._made: dict[str, Any] = {}
@@ -54,12 +53,8 @@ def _from_answers(study: Study, answers: list[Answer]) -> dict[str, Any]:
     design = study.design
     by_place = {(one.annotator, one.place): one for one in answers}
     skips = [
-        {
-            "annotator": annotator.name,
-            "number": number,
-            "case": design.cases[task.case].id,
-            "reason": answer.reason,
-        }
+        {"annotator": annotator.name, "number": number, "reason": answer.reason}
+        | {"case": design.cases[task.case].id}
         for annotator in design.annotators
         for place, (number, task) in enumerate(_numbered(annotator))
         if (answer := by_place.get((annotator.name, place))) and answer.state == "skipped"
@@ -86,13 +81,10 @@ def _progress(
 
     facts = annotator_facts(study.design, annotator, by_place.values())
     kinds = [task.kind for task in annotator.tasks]
-    mine = {
-        place: answer
-        for place in range(len(kinds))
-        if (answer := by_place.get((annotator.name, place)))
-    }
+    mine = {place: one for (name, place), one in by_place.items() if name == annotator.name}
     states = Counter(one.state for place, one in mine.items() if kinds[place] != "trial")
     passed, failed = facts.controls_passed, facts.controls_failed
+    waiting = kinds.count("control") - passed - failed
     return {
         "name": annotator.name,
         "tasks": len(kinds) - kinds.count("trial"),
@@ -101,11 +93,7 @@ def _progress(
         "draft": states["draft"],
         "lastSaved": max((one.saved_at for one in mine.values()), default=None),
         "medianSeconds": facts.seconds,
-        "controls": {
-            "passed": passed,
-            "failed": failed,
-            "open": kinds.count("control") - passed - failed,
-        },
+        "controls": {"passed": passed, "failed": failed, "open": waiting},
         "repeats": {"done": facts.repeated, "of": kinds.count("repeat")},
         # What the results will say against the annotator, told apart by its number.
         "doubts": {

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import stat
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from starlette.concurrency import run_in_threadpool
 
-from medebench.study.design import LETTERS, StudyCase, Task
+from medebench.errors import InputError
+from medebench.files import open_file
+from medebench.study.design import FILE, LETTERS, Study, StudyCase, Task
 from medebench.study.rankings import Answer, Ranks
 from medebench.study.server.bodies import Saving, check_saving, read_body
-from medebench.study.server.image_routes import picture_of, read_picture
-from medebench.study.server.invitation_tokens import hashed
-from medebench.study.server.security import Problem, log
+from medebench.study.server.people import ADMIN
+from medebench.study.server.security import Problem, hashed, log
 from medebench.study.server.service import SIGN_IN, AnAnnotator, ASaver, AService, Service
 from medebench.study.server.stored_answers import Closed, Conflict, Save, SignedOut
 
@@ -57,17 +60,8 @@ async def save(place: str, request: Request, me: ASaver, service: AService) -> R
     number, _, asked = _find(service, me.name, place)
     saving = await read_body(request, Saving)
     check_saving(saving, service.study.design.dimensions, LETTERS[: len(asked.order)])
-    wish = Save(
-        annotator=me.name,
-        place=number,
-        base=saving.version,
-        key=saving.key,
-        state=saving.state,
-        ranks=saving.ranks,
-        reason=saving.reason.strip(),
-        seconds=saving.seconds,
-        session=me.session,
-    )
+    said = saving.model_dump(exclude={"version"}) | {"reason": saving.reason.strip()}
+    wish = Save(me.name, number, saving.version, **said, session=me.session)
     outcome = await asyncio.wrap_future(service.writer.submit(wish))
     if isinstance(outcome, SignedOut):
         service.seen.pop(me.session, None)
@@ -76,13 +70,9 @@ async def save(place: str, request: Request, me: ASaver, service: AService) -> R
         raise Problem(423, "The study is closed; answers are no longer accepted.")
     if isinstance(outcome, Conflict):
         versions = await run_in_threadpool(service.store.versions, me.name, number, HISTORY + 1)
-        return JSONResponse(
-            {
-                "problem": "This case was changed in another tab or on another device.",
-                "current": _show(service, me.name, number, versions),
-            },
-            409,
-        )
+        problem = "This case was changed in another tab or on another device."
+        current = _show(service, me.name, number, versions)
+        return JSONResponse({"problem": problem, "current": current}, 409)
     return JSONResponse({"version": outcome.version, "savedAt": outcome.saved_at})
 
 
@@ -109,9 +99,8 @@ def picture(
         data = read_picture(service.study.pictures, file)
     except OSError as error:
         log.error("picture %s: %s", file, error)
-        raise Problem(
-            404, "This image cannot be read; please tell whoever runs the study."
-        ) from error
+        unread = "This image cannot be read; please tell whoever runs the study."
+        raise Problem(404, unread) from error
     return Response(data, media_type="image/png", headers=headers)
 
 
@@ -182,3 +171,71 @@ def _steps(versions: list[Answer], nothing: Ranks) -> list[Ranks]:
     if versions[0].version == 1:
         all_ranks.insert(0, nothing)
     return [before for before, after in pairwise(all_ranks) if before != after][-HISTORY:]
+
+
+def check_study(study: Study) -> None:
+    """Raises InputError where the file was changed by hand and makes no sense any more."""
+    file = study.path / FILE
+    design = study.design
+    names = [one.name for one in design.annotators]
+    if ADMIN in names:
+        raise InputError(f"{file}: an annotator cannot be called {ADMIN!r}; choose another name")
+    if len(set(names)) < len(names):
+        raise InputError(f"{file}: two annotators have the same name; make the study again")
+    for annotator in design.annotators:
+        for place, task in enumerate(annotator.tasks):
+            where = f"{file}: annotators: {annotator.name}: task {place}"
+            if not 0 <= task.case < len(design.cases):
+                raise InputError(f"{where}: there is no case {task.case}; make the study again")
+            known = design.cases[task.case].outputs
+            once = len(set(task.order)) == len(task.order) <= len(LETTERS)
+            if not once or not set(task.order) <= set(known):
+                raise InputError(
+                    f"{where}: its order lists an output twice, or one that the case does not "
+                    "have; make the study again"
+                )
+    _check_pictures(study)
+
+
+def _check_pictures(study: Study) -> None:
+    """That all files of the design are plain files of the study's folder."""
+    folder = study.pictures
+    if folder.is_symlink():
+        raise InputError(f"{folder}: is a link; a study keeps its pictures in its own folder")
+    for case in study.design.cases:
+        for name in case.files:
+            if not _is_plain(name):
+                raise InputError(
+                    f"{study.path / FILE}: case {case.id}: the picture {name!r} is not a "
+                    "plain file name; make the study again"
+                )
+            try:
+                mode = (folder / name).lstat().st_mode
+            except OSError as error:
+                raise InputError(
+                    f"{folder / name}: a file of case {case.id} cannot be read "
+                    f"({error.strerror}); restore it or make the study again"
+                ) from error
+            if not stat.S_ISREG(mode):
+                raise InputError(f"{folder / name}: is a link or no file; make the study again")
+
+
+def picture_of(case: StudyCase, task: Task, shown: str) -> str | None:
+    """File name of what the page calls `shown` ("previous", "A", ...), if the task has it."""
+    place = LETTERS.find(shown) if len(shown) == 1 else -1
+    if 0 <= place < len(task.order):
+        return case.outputs[task.order[place]].picture
+    images = {one.name: one.picture for one in case.images}
+    return (images | {f"{one.name}-outline": one.outline for one in case.images}).get(shown)
+
+
+def read_picture(folder: Path, name: str) -> bytes:
+    """The file's bytes; a link that took its place after the start is not followed."""
+    if not _is_plain(name):
+        raise OSError(f"{name!r} is not a file name")
+    with open_file(folder / name, links=False) as file:
+        return file.read()
+
+
+def _is_plain(name: str) -> bool:
+    return bool(name) and not name.startswith(".") and not set(name) & set("/\\:\0")

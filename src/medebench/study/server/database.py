@@ -40,13 +40,11 @@ class Database:
         # Threads that wait for SQLite's lock sleep longer and longer; for ours they queue.
         self._writer: AbstractContextManager[Any]
         self._writer = threading.Lock() if self.is_sqlite else nullcontext()
-        options: dict[str, Any] = {"hide_parameters": True}
-        options |= {"pool_size": CONNECTIONS, "max_overflow": CONNECTIONS}
+        options: dict[str, Any] = {"isolation_level": "READ COMMITTED"}
+        options["connect_args"] = {"connect_timeout": 10}
         if self.is_sqlite:
-            options["connect_args"] = {"timeout": BUSY_SECONDS, "check_same_thread": False}
-        else:
-            options["isolation_level"] = "READ COMMITTED"
-            options["connect_args"] = {"connect_timeout": 10}
+            options = {"connect_args": {"timeout": BUSY_SECONDS, "check_same_thread": False}}
+        options |= {"hide_parameters": True, "pool_size": CONNECTIONS, "max_overflow": CONNECTIONS}
         self._engine = create_engine(url, **options)
         self._write_engine = self._engine.execution_options(medebench_write=True)
         if self.is_sqlite:

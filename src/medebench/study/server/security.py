@@ -5,8 +5,11 @@ A route that is added later is guarded without doing anything for it.
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import ipaddress
 import logging
+import secrets
 from collections.abc import Collection
 from urllib.parse import urlsplit
 
@@ -16,7 +19,6 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from medebench.errors import InputError, MedebenchError
-from medebench.study.server.invitation_tokens import forgery_token, same
 
 log = logging.getLogger("medebench.study")
 
@@ -44,8 +46,7 @@ class Problem(Exception):
 
     def __init__(self, status: int, words: str, **headers: str) -> None:
         super().__init__(words)
-        self.status = status
-        self.words = words
+        self.status, self.words = status, words
         self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
 
 
@@ -71,9 +72,7 @@ class Guard:
     def __init__(
         self, app: ASGIApp, *, cookie: str, bound: str = "127.0.0.1", origin: str | None = None
     ) -> None:
-        self._app = app
-        self._cookie = cookie
-        self._origin = origin
+        self._app, self._cookie, self._origin = app, cookie, origin
         hosts = {"localhost", "127.0.0.1", "::1", bound}
         if origin:
             hosts.add(urlsplit(origin).hostname or "")
@@ -136,9 +135,8 @@ class Guard:
         except ValueError:
             name = ""
         if name not in self._hosts and not (self._any_number and _is_number(name)):
-            raise Problem(
-                421, "This server is not known by that name; whoever runs it can set --origin."
-            )
+            unknown = "This server is not known by that name; whoever runs it can set --origin."
+            raise Problem(421, unknown)
 
     def _check_origin(self, scope: Scope, headers: Headers) -> None:
         origin = headers.get("origin")
@@ -200,3 +198,27 @@ def _once(body: bytes, receive: Receive) -> Receive:
         return {"type": "http.request", "body": body, "more_body": False}
 
     return replay
+
+
+def new_token() -> str:
+    """256 random bits: cannot be guessed, so a plain hash of it cannot be reversed either."""
+    return secrets.token_urlsafe(32)
+
+
+def hashed(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two secrets are equal, in a time that does not tell where they differ."""
+    return hmac.compare_digest(*(each.encode("utf-8", "surrogatepass") for each in (one, other)))
+
+
+def forgery_token(session: str) -> str:
+    """What a page must send along to show that it could read what the session may read.
+
+    It follows from the session's secret, so it needs no storing, ends with the session and tells
+    nothing about it.
+    """
+    key = session.encode("utf-8", "surrogatepass")
+    return hmac.new(key, b"medebench: not forged", hashlib.sha256).hexdigest()

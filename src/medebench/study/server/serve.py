@@ -8,16 +8,29 @@ import logging
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
 from types import FrameType
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 
 from medebench.errors import InputError
 from medebench.study.design import Study
-from medebench.study.server.answer_store import open_store
-from medebench.study.server.app import create_app
-from medebench.study.server.security import read_origin
+from medebench.study.server import admin_routes, annotator_routes, sign_in, static_pages
+from medebench.study.server.admin_overview import Overview
+from medebench.study.server.annotator_routes import check_study
+from medebench.study.server.answer_store import Store, Writer, open_store
+from medebench.study.server.security import Guard, read_origin
+from medebench.study.server.service import Service, cookie_name
+
+if TYPE_CHECKING:
+    from fastapi.telemetry import TelemetryConfig
 
 Ready = Callable[[str], None]
 #: Stands in a link where the machine does not know how others call it.
@@ -27,6 +40,14 @@ UNKNOWN = "ADDRESS-OF-THIS-MACHINE"
 _ELSEWHERE = {
     "0.0.0.0": [(socket.AF_INET, "192.0.2.1")],
     "::": [(socket.AF_INET6, "2001:db8::1"), (socket.AF_INET, "192.0.2.1")],
+}
+#: Newer versions of FastAPI tell others what happens here if the environment asks for it.
+_NOTHING_LEAVES: TelemetryConfig = {
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+    "operation_spans": False,
+    "auto_configure": False,
 }
 
 
@@ -206,3 +227,41 @@ def _listen(host: str, port: int) -> socket.socket:
             "name another --port (0 takes a free one) or --host"
         ) from error
     return listening
+
+
+def create_app(
+    study: Study, store: Store, *, bound: str = "127.0.0.1", origin: str | None = None
+) -> FastAPI:
+    """`bound` is the address that the server listens on; `origin` what people see of a proxy."""
+    check_study(study)
+    static_pages.load()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        writer = Writer(store)
+        app.state.service = Service(study, store, writer, Overview(study, store), origin)
+        try:
+            yield
+        finally:
+            await run_in_threadpool(writer.close)
+
+    # No pages that describe the interface: they would need a weaker policy, and nobody asks.
+    pages: Any = dict.fromkeys(("docs_url", "redoc_url", "openapi_url"))
+    app = FastAPI(lifespan=lifespan, telemetry=_NOTHING_LEAVES, **pages)
+    app.add_middleware(Guard, cookie=cookie_name(study), bound=bound, origin=origin)
+    app.add_exception_handler(HTTPException, _plain)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    for part in (annotator_routes, sign_in, admin_routes, static_pages):
+        app.include_router(part.router)
+    return app
+
+
+async def _plain(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    words = {404: "There is no such page.", 405: "That cannot be done here."}
+    text = words.get(error.status_code, "This request was not understood.")
+    return JSONResponse({"problem": text}, error.status_code, headers=error.headers)
+
+
+async def _invalid(_request: Request, _error: Exception) -> JSONResponse:
+    return JSONResponse({"problem": "This request was not understood."}, 422)

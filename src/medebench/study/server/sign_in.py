@@ -34,17 +34,14 @@ async def sign_in(request: Request, response: Response, service: AService) -> di
         limit.succeeded(address)
     # A link that works is never turned away: others may come from the same address.
     if found is None and wait:
-        raise Problem(
-            429, f"Too many links that do not work; wait {wait} s.", retry_after=str(wait)
-        )
+        many = f"Too many links that do not work; wait {wait} s."
+        raise Problem(429, many, retry_after=str(wait))
     if found is None:
-        raise Problem(
-            401, "This link does not work (any more); ask whoever runs the study for a new one."
-        )
+        dead = "This link does not work (any more); ask whoever runs the study for a new one."
+        raise Problem(401, dead)
     name, session = found
-    response.set_cookie(
-        service.cookie, session, max_age=SESSION_SECONDS, **_attributes(request, service)
-    )
+    attributes = _attributes(request, service)
+    response.set_cookie(service.cookie, session, max_age=SESSION_SECONDS, **attributes)
     return {"role": "admin" if name == ADMIN else "annotator"}
 
 

@@ -10,8 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, and_, func, or_, select
 
 from medebench.study.rankings import Answer, Ranks, State
-from medebench.study.server.people import still_signed_in
-from medebench.study.server.schema import answers, now, study
+from medebench.study.server.people import answers, now, still_signed_in, study
 
 
 @dataclass(frozen=True)

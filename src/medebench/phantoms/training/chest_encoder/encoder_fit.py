@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,11 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medebench.phantoms.chest.chest_spec import ChestSpec
-from medebench.phantoms.training.chest_encoder.augmentation import disturb, moved
-from medebench.phantoms.training.chest_encoder.contrastive_losses import changes, pictures_and_texts
-from medebench.phantoms.training.chest_encoder.encoder_recipe import EncoderRecipe
-from medebench.phantoms.training.chest_encoder.patient_change import Change
 from medebench.phantoms.training.chest_encoder.statements import (
+    Change,
     claims,
     happened,
     stated,
@@ -23,11 +21,15 @@ from medebench.phantoms.training.chest_encoder.statements import (
     true_of,
 )
 from medebench.phantoms.training.loop import Losses, train
+from medebench.phantoms.training.model_recipes import EncoderRecipe
 from medebench.progress import Progress, silent
 
 if TYPE_CHECKING:
     from torch import Tensor
     from transformers import CLIPTokenizer, VisionTextDualEncoderModel
+#: Pixels to each side that a blur looks at, and the patterns that a compressed cell keeps.
+REACH = 3
+CELL, KEPT = 4, 8
 
 
 @dataclass(frozen=True)
@@ -135,3 +137,113 @@ def loss_of(network: Any, tokenizer: Any, batch: Batch, recipe: EncoderRecipe) -
         batch.apart,
         recipe,
     )
+
+
+def choice_loss(likeness: Tensor, true: Tensor) -> Tensor:
+    """Rows choose among columns; row k's own column is k, other true ones do not count."""
+    import torch
+    from torch.nn.functional import cross_entropy
+
+    own = torch.arange(len(likeness))
+    beside = true.clone()
+    beside[own, own] = False
+    return cross_entropy(likeness.masked_fill(beside, float("-inf")), own)
+
+
+def pictures_and_texts(pictures: Tensor, texts: Tensor, true: Tensor, sharpness: float) -> Tensor:
+    """`true[i, j]`: text j is true of picture i; text k was written about picture k."""
+    likeness = sharpness * pictures @ texts.T
+    return (choice_loss(likeness, true) + choice_loss(likeness.T, true.T)) / 2
+
+
+def changes(
+    seen: Tensor,
+    read: Tensor,
+    nothing: Tensor,
+    forward: Tensor,
+    backward: Tensor,
+    apart: Tensor,
+    recipe: EncoderRecipe,
+) -> Tensor:
+    """`forward[i, j]`: texts j tell change i; `backward[i, j]`: they tell it the other way;
+    `apart[i, j]`: they tell of something else.
+    """
+    import torch
+    from torch.nn.functional import normalize
+
+    seen, read, nothing = (normalize(one, dim=-1, eps=1e-4) for one in (seen, read, nothing))
+    likeness, idle = seen @ read.T, nothing @ read.T
+    by_text = torch.cat([likeness, -likeness, idle]).T
+    by_picture = torch.cat([likeness, -likeness], dim=1)
+    none = torch.zeros(len(read), len(nothing), dtype=torch.bool)
+    sharp = recipe.change_sharpness
+    telling = choice_loss(sharp * by_text, torch.cat([forward.T, backward.T, none], dim=1))
+    telling = telling + choice_loss(sharp * by_picture, torch.cat([forward, backward], dim=1))
+    pointing = (1 - likeness.diagonal()).mean() + idle.square().mean()
+    pointing = pointing + (likeness.square() * apart).sum() / apart.sum().clamp(min=1)
+    return recipe.telling * telling / 2 + recipe.pointing * pointing
+
+
+def disturb(pictures: Tensor, recipe: EncoderRecipe) -> Tensor:
+    """Each picture (n, 1, h, w), 0 to 1, in its own way; drawn from torch's generator."""
+    import torch
+
+    count = len(pictures)
+    through = torch.rand(count, 1, 1, 1) < recipe.compressed
+    pictures = torch.where(through, compress(pictures), pictures)
+    # Half of them stay as sharp as they are.
+    pictures = blurred(pictures, recipe.blur * torch.relu(2 * torch.rand(count) - 1))
+    tone = 2 * torch.rand(count, 2, 1, 1, 1) - 1
+    middle = pictures.mean((1, 2, 3), keepdim=True)
+    pictures = middle + (pictures - middle) * (1 + recipe.contrast * tone[:, 0])
+    pictures = pictures + recipe.brightness * tone[:, 1]
+    noise = recipe.noise * torch.rand(count, 1, 1, 1).square()
+    return (pictures + noise * torch.randn_like(pictures)).clamp(0, 1)
+
+
+def moved(pictures: Tensor, right: int, down: int) -> Tensor:
+    """All pictures by whole pixels; what comes in is what was at the edge."""
+    from torch.nn.functional import pad
+
+    height, width = pictures.shape[-2:]
+    far = max(abs(right), abs(down))
+    wide = pad(pictures, (far,) * 4, mode="replicate")
+    return wide[..., far - down : far - down + height, far - right : far - right + width]
+
+
+def blurred(pictures: Tensor, widths: Tensor) -> Tensor:
+    """Each with a Gaussian of its own width in pixels; 0 leaves a picture as it is."""
+    import torch
+    from torch.nn.functional import conv2d, pad
+
+    at = torch.arange(-REACH, REACH + 1)
+    kernel = torch.exp(-0.5 * (at / widths[:, None].clamp(min=1e-3)).square())
+    kernel = kernel / kernel.sum(1, keepdim=True)
+    count = len(pictures)
+    # A picture is a channel, and channels are not mixed.
+    rows = pad(pictures.transpose(0, 1), (REACH,) * 4, mode="replicate")
+    rows = conv2d(rows, kernel[:, None, None, :], groups=count)
+    return conv2d(rows, kernel[:, None, :, None], groups=count).transpose(0, 1)
+
+
+def compress(pictures: Tensor) -> Tensor:
+    """Only the 8 smoothest of 16 patterns of every 4 x 4 pixels are left, as in an autoencoder."""
+    from torch.nn.functional import conv2d, conv_transpose2d
+
+    patterns = _patterns()
+    return conv_transpose2d(conv2d(pictures, patterns, stride=CELL), patterns, stride=CELL)
+
+
+def _patterns() -> Tensor:
+    """The cosine transform's, smooth ones first."""
+    import torch
+
+    at = (torch.arange(CELL) + 0.5) * math.pi / CELL
+    waves = torch.stack([torch.cos(at * order) for order in range(CELL)])
+    waves = waves / waves.norm(dim=1, keepdim=True)
+    orders = sorted(
+        ((one, other) for one in range(CELL) for other in range(CELL)),
+        key=lambda pair: (pair[0] ** 2 + pair[1] ** 2, pair),
+    )
+    chosen = [torch.outer(waves[one], waves[other]) for one, other in orders[:KEPT]]
+    return torch.stack(chosen)[:, None]

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from medebench.phantoms.chest import render
 from medebench.phantoms.chest.captions import any_caption
+from medebench.phantoms.chest.chest_spec import ChestSpec
 from medebench.phantoms.chest.patients import EVERYBODY, draw_patient
-from medebench.phantoms.training.checkpoint import Bar, same_recipe
-from medebench.phantoms.training.chest_model.chest_fit import Chests, learn
-from medebench.phantoms.training.chest_model.chest_images import chunks, draw
-from medebench.phantoms.training.chest_model.chest_parts import make_unet
-from medebench.phantoms.training.chest_model.chest_recipe import ChestRecipe
-from medebench.phantoms.training.latents import Projection, fit, make_autoencoder
-from medebench.phantoms.training.loss_curve import draw_curve
-from medebench.phantoms.training.pipeline_folder import PipelineParts, make_scheduler
-from medebench.phantoms.training.text_parts import kept_tokenizer, make_text_encoder
+from medebench.phantoms.training.latents import Projection, cell_shares, fit, make_autoencoder
+from medebench.phantoms.training.loop import Bar, Losses, draw_curve, same_recipe, train
+from medebench.phantoms.training.model_recipes import ChestRecipe
+from medebench.phantoms.training.pipeline_folder import (
+    PipelineParts,
+    kept_tokenizer,
+    make_scheduler,
+    make_text_encoder,
+    unet_settings,
+)
+from medebench.phantoms.training.render_pool import Chunk, draw_chunks, read_chunks
+from medebench.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from diffusers import UNet2DConditionModel
+#: Patients in a file of drawings.
+CHUNK = 250
 
 
 def train_chest_model(work: Path, out: Path, recipe: ChestRecipe, bar: Bar) -> None:
@@ -25,10 +38,10 @@ def train_chest_model(work: Path, out: Path, recipe: ChestRecipe, bar: Bar) -> N
     import torch
     from diffusers import StableDiffusionPipeline
 
-    work.mkdir(parents=True, exist_ok=True)
     same_recipe(work / "recipe.json", recipe)
     with bar("drawing chests") as progress:
-        draw(work / "chests", recipe.patients, recipe.seed, recipe.size, progress)
+        settings = (CHUNK, recipe.seed, recipe.size)
+        draw_chunks(draw_chunk, work / "chests", recipe.patients, *settings, progress=progress)
     drawn = chunks(work / "chests", recipe.fitted)
     pictures = in_colour(np.concatenate([chunk["pictures"] for chunk in drawn]))
     projection = fit(pictures, recipe)
@@ -55,12 +68,84 @@ def in_colour(pictures: NDArray[np.uint8]) -> NDArray[np.uint8]:
 def _chests(work: Path, projection: Projection, recipe: ChestRecipe) -> Chests:
     latents: list[NDArray[np.float16]] = []
     things: list[NDArray[np.float16]] = []
-    cell = recipe.cell
     for chunk in chunks(work / "chests", recipe.patients):
         coded = projection.encode(in_colour(chunk["pictures"])) * projection.scaling
         latents.append(coded.astype(np.float16))
-        number, height, width = chunk["things"].shape
-        cells = chunk["things"].reshape(number, height // cell, cell, width // cell, cell)
-        things.append(cells.mean(axis=(2, 4)).astype(np.float16))
+        things.append(cell_shares(chunk["things"], recipe.cell).astype(np.float16))
     patients = [draw_patient(recipe.seed, k, EVERYBODY) for k in range(recipe.patients)]
     return Chests(np.concatenate(latents), np.concatenate(things), patients)
+
+
+def draw_chunk(start: int, number: int, seed: int, size: int) -> Chunk:
+    drawn = [render(draw_patient(seed, start + k, EVERYBODY), size) for k in range(number)]
+    nothing = np.zeros((size, size), np.bool_)
+    things = [np.any([nothing, *one.cores.values()], axis=0) for one in drawn]
+    return {
+        "pictures": np.stack([one.picture for one in drawn]),
+        "things": np.packbits(np.stack(things), axis=-1),
+    }
+
+
+def chunks(folder: Path, count: int) -> Iterator[Chunk]:
+    """`pictures` (n, h, w) of consecutive patients, and their `things` as masks."""
+    for one in read_chunks(folder, count, CHUNK):
+        yield one | {"things": np.unpackbits(one["things"], axis=-1).astype(np.bool_)}
+
+
+def make_unet(recipe: ChestRecipe) -> UNet2DConditionModel:
+    from diffusers import UNet2DConditionModel
+
+    return UNet2DConditionModel(
+        in_channels=recipe.channels,
+        # Attention over 32 x 32 cells would cost as much as all the rest.
+        down_block_types=("DownBlock2D", "CrossAttnDownBlock2D", "CrossAttnDownBlock2D"),
+        up_block_types=("CrossAttnUpBlock2D", "CrossAttnUpBlock2D", "UpBlock2D"),
+        **unet_settings(recipe),
+    )
+
+
+@dataclass(frozen=True)
+class Chests:
+    """Scaled latents (n, channels, h, w), the share of each cell that shows something, patients."""
+
+    latents: NDArray[np.float16]
+    things: NDArray[np.float16]
+    patients: Sequence[ChestSpec]
+
+    def __len__(self) -> int:
+        return len(self.patients)
+
+
+def learn(
+    chests: Chests,
+    parts: PipelineParts,
+    recipe: ChestRecipe,
+    folder: Path,
+    progress: Progress = silent,
+) -> list[dict[str, float]]:
+    """Train in place, continuing what is in `folder`; returns the loss curve."""
+    import torch
+
+    networks = torch.nn.ModuleList([parts.unet, parts.text_encoder])
+    optimizer = torch.optim.AdamW(networks.parameters(), lr=recipe.rate, weight_decay=1e-2)
+
+    def losses(step: int) -> Losses:
+        rng = np.random.default_rng((recipe.seed, step))
+        torch.manual_seed(recipe.seed * 100_003 + step)
+        chosen = rng.integers(len(chests), size=recipe.batch)
+        clean = torch.from_numpy(chests.latents[chosen].astype(np.float32))
+        weight = 1 + recipe.inside * torch.from_numpy(chests.things[chosen].astype(np.float32))
+        texts = [
+            "" if rng.random() < recipe.no_text else any_caption(chests.patients[index], rng)
+            for index in chosen
+        ]
+        read = parts.tokenizer(texts, padding="max_length", truncation=True, return_tensors="pt")
+        times = torch.from_numpy(rng.integers(1000, size=recipe.batch))
+        noise = torch.randn_like(clean)
+        noisy = parts.scheduler.add_noise(clean, noise, times)
+        wanted = parts.scheduler.get_velocity(clean, noise, times)
+        guess = parts.unet(noisy, times, parts.text_encoder(read.input_ids)[0]).sample
+        error = (guess - wanted).square().mean(1)
+        return {"loss": (error * weight).sum() / weight.sum()}
+
+    return train(networks, optimizer, losses, recipe, folder, progress)

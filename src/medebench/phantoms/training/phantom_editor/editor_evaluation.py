@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -21,7 +22,7 @@ from medebench.metrics.intended import HIGH, LOW, edit_completion, edit_residual
 from medebench.metrics.metric import Undefined
 from medebench.metrics.pixel import mean_change
 from medebench.outputs import Output
-from medebench.phantoms.training.phantom_editor.editor_recipe import EVALUATION_SEED
+from medebench.phantoms.training.model_recipes import EDITOR_EVALUATION_SEED
 from medebench.progress import Progress, silent
 from medebench.systems import Request, SystemInstance, case_seed
 
@@ -69,7 +70,7 @@ def evaluate(
     """Edit each phantom with its own, with a wrong and with a blank instruction, and measure."""
     if not chosen.is_batched:
         raise MedebenchError(f"editor '{chosen.name}': is not a model; evaluate one with weights")
-    cases = load_cases(f"phantoms:count={count},seed={EVALUATION_SEED}")
+    cases = load_cases(f"phantoms:count={count},seed={EDITOR_EVALUATION_SEED}")
     floors = case_floors({case.id: case for case in cases})
     seen: list[_CaseValues] = []
     for case, wrong in _pairs(cases):
@@ -86,14 +87,8 @@ def _pairs(cases: CaseSet) -> Iterator[tuple[Case, str]]:
     listed = list(cases)
     for index, case in enumerate(listed):
         others = [*listed[index + 1 :], *listed[:index]]
-        near = [
-            one
-            for one in others
-            if one.organ == case.organ
-            and one.task != case.task
-            and one.key_concept != case.key_concept
-        ]
         far = [one for one in others if one.key_concept != case.key_concept]
+        near = [one for one in far if one.organ == case.organ and one.task != case.task]
         yield case, (near or far)[0].prompt
 
 
@@ -113,22 +108,13 @@ def _edit(chosen: SystemInstance, opened: OpenCase, texts: Sequence[str]) -> lis
 def _measure(case: OpenCase, own: Edited, other: Edited, blank: Edited) -> dict[str, float]:
     roi, previous, reference = case.roi, case.previous, case.reference
     values: dict[str, float] = {}
-
-    def add(name: str, output: Picture) -> None:
-        values[f"done, {name}"] = edit_completion(previous, output, reference, roi)
-        values[f"missed, {name}"] = edit_residual(previous, output, reference, roi)
-        values[f"cp, {name}"] = cp(previous, output, roi)
-
-    for name, output in (
-        ("own instruction", own.picture),
-        ("wrong instruction", other.picture),
-        ("blank instruction", blank.picture),
-        ("identity", previous),
-    ):
-        try:
-            add(name, output)
-        except Undefined:
-            continue
+    edited = {"own": own.picture, "wrong": other.picture, "blank": blank.picture}
+    shown = {f"{name} instruction": one for name, one in edited.items()} | {"identity": previous}
+    for name, output in shown.items():
+        with suppress(Undefined):
+            values[f"done, {name}"] = edit_completion(previous, output, reference, roi)
+            values[f"missed, {name}"] = edit_residual(previous, output, reference, roi)
+            values[f"cp, {name}"] = cp(previous, output, roi)
     for name in ("wrong", "blank"):
         if "done, own instruction" in values and f"done, {name} instruction" in values:
             more = values["done, own instruction"] - values[f"done, {name} instruction"]

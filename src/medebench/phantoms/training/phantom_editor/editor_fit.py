@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,19 +11,42 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from medebench.grounding.concept import concept_of
+from medebench.grounding.concept_tokens import token_index
+from medebench.metrics.metric import Undefined
+from medebench.phantoms.drawings import sample
+from medebench.phantoms.drawings.phantom_renderer import BY_NAME
 from medebench.phantoms.training.loop import Losses, train
-from medebench.phantoms.training.phantom_editor.attention_loss import Gaze, concept_places
-from medebench.phantoms.training.phantom_editor.editor_recipe import EditorRecipe
-from medebench.phantoms.training.phantom_editor.instructions import Wording
+from medebench.phantoms.training.model_recipes import EditorRecipe
 from medebench.phantoms.training.pipeline_folder import PipelineParts
 from medebench.progress import Progress, silent
 
 if TYPE_CHECKING:
     import torch
+    from torch import Tensor
     from transformers import CLIPTokenizer
 
 #: Learning rate of the layers that begin as a copy, as a share of the others'.
 CARRIER_RATE = 0.1
+
+
+@dataclass(frozen=True)
+class Wording:
+    """The phrasings of one phantom's instruction."""
+
+    organ: str
+    task: str
+    concept: str
+    texts: tuple[str, ...]
+
+
+def wordings(count: int, seed: int) -> list[Wording]:
+    found = []
+    for spec in (sample(index, seed) for index in range(count)):
+        texts = BY_NAME[spec.organ, spec.task].texts(spec.params)
+        said = dict.fromkeys([*texts["prompts"], *texts["rephrased_prompts"]])
+        found.append(Wording(spec.organ, spec.task, texts["key_concept"], tuple(said)))
+    return found
 
 
 @dataclass(frozen=True)
@@ -85,10 +110,9 @@ def learn(
             loss = loss + recipe.gaze * gaze.loss(seen, covered)
         with torch.no_grad():
             outside = functional.relu(2 - weight)
-            inside = 1 - outside
             told = {
                 name: (error * part).sum() / part.sum().clamp(min=1)
-                for name, part in (("outside", outside), ("inside", inside))
+                for name, part in (("outside", outside), ("inside", 1 - outside))
             }
         return {"loss": loss, **told}
 
@@ -159,11 +183,8 @@ class _ExampleSampler:
         gain = np.minimum(self._recipe.inside, 0.5 * cells / np.maximum(covered, 1e-6))
         seen = np.stack(shown).astype(np.float32)
         seen[[i for i, one in enumerate(batch) if one.blind]] = 0
-        return (
-            torch.from_numpy(seen),
-            torch.from_numpy(np.stack(wanted).astype(np.float32)),
-            torch.from_numpy((1 + gain * roi).astype(np.float32)),
-        )
+        target, weight = (one.astype(np.float32) for one in (np.stack(wanted), 1 + gain * roi))
+        return torch.from_numpy(seen), torch.from_numpy(target), torch.from_numpy(weight)
 
 
 def _tokens(pairs: TrainPairs, tokenizer: CLIPTokenizer) -> dict[str, torch.Tensor]:
@@ -183,3 +204,72 @@ def _groups(networks: torch.nn.Module) -> list[dict[str, Any]]:
         {"params": parts[False], "share": 1.0},
         {"params": parts[True], "share": CARRIER_RATE, "weight_decay": 0.0},
     ]
+
+
+def concept_places(words: Sequence[Wording], tokenizer: Any) -> dict[tuple[str, str], int]:
+    """Where each text, for each concept, has the token that is looked at; by the editor's rule."""
+    places: dict[tuple[str, str], int] = {}
+    for one in words:
+        for text in one.texts:
+            if (text, one.concept) in places:
+                continue
+            try:
+                concept = concept_of(text, one.concept)
+                places[text, one.concept] = token_index(tokenizer, text, concept.text)
+            except Undefined:
+                places[text, one.concept] = -1
+    return places
+
+
+class Gaze:
+    """Catches queries and keys of the cross-attention while its `with` block lasts."""
+
+    def __init__(self, unet: Any) -> None:
+        self._layers = {
+            name: layer for name, layer in unet.named_modules() if name.endswith("attn2")
+        }
+        self._caught: dict[tuple[str, str], Tensor] = {}
+        self._hooks = ExitStack()
+
+    def __enter__(self) -> Gaze:
+        for name, layer in self._layers.items():
+            for part in ("to_q", "to_k"):
+                hook = getattr(layer, part).register_forward_hook(self._catch(name, part))
+                self._hooks.callback(hook.remove)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._hooks.close()
+
+    def _catch(self, name: str, part: str) -> Any:
+        def keep(module: Any, inputs: Any, output: Tensor) -> None:
+            self._caught[name, part] = output
+
+        return keep
+
+    def loss(self, places: Tensor, roi: Tensor) -> Tensor:
+        """Mean over layers of -log(share of the attention to the token that lies in the ROI).
+
+        `places` has the token of each picture, -1 where there is nothing to learn.
+        """
+        import torch
+
+        chosen = torch.nonzero(places >= 0).flatten()
+        total = torch.zeros(())
+        if not len(chosen):
+            return total
+        for name, layer in self._layers.items():
+            queries = self._heads(self._caught[name, "to_q"][chosen], layer.heads)
+            keys = self._heads(self._caught[name, "to_k"][chosen], layer.heads)
+            weights = torch.softmax(queries @ keys.transpose(-1, -2) * layer.scale, -1)
+            column = weights[torch.arange(len(chosen)), :, :, places[chosen]].mean(1)
+            side = round(column.shape[-1] ** 0.5)
+            inside = torch.nn.functional.adaptive_avg_pool2d(roi[chosen, None], side).flatten(1)
+            share = (column * inside).sum(-1) / column.sum(-1)
+            total = total - torch.log(share + 1e-3).mean()
+        return total / len(self._layers)
+
+    @staticmethod
+    def _heads(values: Tensor, heads: int) -> Tensor:
+        rows, length, width = values.shape
+        return values.view(rows, length, heads, width // heads).transpose(1, 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from medebench.page.figure import Drawing, Sketch, draw
+from medebench.page.figure import Drawing, draw
 from medebench.page.palette import Colour, run_colours
 from medebench.stresstest.page.figures import (
     answer_scatter,
@@ -21,33 +21,9 @@ def draw_outcome(
 ) -> dict[str, Drawing]:
     """What can be drawn, by name."""
     colours = colours_of(outcome)
-    sketches = [
-        Sketch(
-            "headline",
-            "Original and edited",
-            headline.caption(outcome),
-            lambda: headline.draw(outcome, colours),
-        ),
-        Sketch(
-            "answers",
-            "Every edit, before and after",
-            answer_scatter.caption(outcome, making),
-            lambda: answer_scatter.draw(outcome, colours, making),
-        ),
-        Sketch(
-            "scores",
-            "Edit scores",
-            score_spread.caption(outcome),
-            lambda: score_spread.draw(outcome),
-        ),
-        Sketch(
-            "thresholds",
-            "Other thresholds",
-            threshold_curves.caption(outcome),
-            lambda: threshold_curves.draw(outcome, colours),
-        ),
-    ]
-    shown = [one for one in sketches if only is None or one.name in only]
+    parts = (headline, answer_scatter, score_spread, threshold_curves)
+    sketches = (one.sketch(outcome, colours, making) for one in parts)
+    shown = [one for one in sketches if one and (only is None or one.name in only)]
     return {drawing.name: drawing for drawing in draw(shown)}
 
 

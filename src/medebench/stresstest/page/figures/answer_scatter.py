@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
+from medebench.page.figure import Sketch
 from medebench.page.figure_style import bare, figure, plain
 from medebench.page.palette import MUTED, PAPER, Colour
 from medebench.stresstest.page.page_facts import PageContext
@@ -13,7 +15,6 @@ from medebench.stresstest.predictor_measures import THRESHOLD
 from medebench.stresstest.stress_outcome import StressOutcome
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _MOST = 4
@@ -21,14 +22,16 @@ _MOST = 4
 _MANY = 400
 
 
-def draw(
+def sketch(
     outcome: StressOutcome, colours: Mapping[str, Colour], making: PageContext
-) -> AbstractContextManager[Figure] | None:
+) -> Sketch | None:
     points = _points(outcome)
-    return _draw(outcome, points, colours, making) if points else None
+    make = partial(_draw, outcome, points, colours, making)
+    title = "Every edit, before and after"
+    return Sketch("answers", title, _caption(outcome, making), make) if points else None
 
 
-def caption(outcome: StressOutcome, making: PageContext) -> str:
+def _caption(outcome: StressOutcome, making: PageContext) -> str:
     if outcome.task == "segmentation":
         return (
             "Each point is a kept edit: Dice before (x) and after (y). On the line nothing is lost."
@@ -66,7 +69,6 @@ def _draw(
     width = max(3.2, 0.62 + len(points) * (side + gap))
     height = side + 0.82
     with figure(width, height) as made:
-        first: Axes | None = None
         low = _low(outcome, points)
         for number, (name, some) in enumerate(points.items()):
             left = 0.5 + number * (side + gap)
@@ -81,29 +83,24 @@ def _draw(
                 for line in (axes.axhline, axes.axvline):
                     line(cut, color=MUTED.light, lw=0.9, ls=(0, (1, 2)), zorder=1)
             xs, ys = zip(*some, strict=True)
-            axes.plot(
-                xs,
-                ys,
-                "o",
-                ms=3.2,
-                mfc=colour.light,
-                mec=PAPER.light,
-                mew=0.35,
-                alpha=0.75,
-                rasterized=len(some) > _MANY,
-                clip_on=False,
-            )
+            look: Any = {
+                "ms": 3.2,
+                "mfc": colour.light,
+                "mec": PAPER.light,
+                "mew": 0.35,
+                "alpha": 0.75,
+            }
+            axes.plot(xs, ys, "o", **look, rasterized=len(some) > _MANY, clip_on=False)
             edge = 0.02 * (1 - low)
             axes.set_xlim(low - edge, 1 + edge)
             axes.set_ylim(low - edge, 1 + edge)
             ticks = [low, (1 + low) / 2, 1]
             axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-            axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks] if first is None else [""] * 3)
+            axes.set_yticks(ticks, [""] * 3 if number else [f"{tick:g}" for tick in ticks])
             axes.set_title(plain(name, 20), loc="left")
             axes.set_xlabel("before")
-            if first is None:
+            if not number:
                 axes.set_ylabel("after")
-                first = axes
         yield made
 
 

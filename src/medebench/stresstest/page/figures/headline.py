@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from medebench.analysis.estimate import Estimate
+from medebench.page.figure import Sketch
 from medebench.page.figure_style import bare, figure, plain
 from medebench.page.palette import INK, MUTED, PAPER, Colour
+from medebench.stresstest.page.page_facts import PageContext
 from medebench.stresstest.page.stress_formats import MEASURES
 from medebench.stresstest.stress_outcome import StressOutcome
 from medebench.stresstest.stress_verdict import CHANCE
@@ -31,16 +34,19 @@ class _Row:
     fine: bool
     place: float
 
+    @property
+    def ink(self) -> str:
+        return MUTED.light if self.fine else INK.light
 
-def draw(
-    outcome: StressOutcome, colours: Mapping[str, Colour]
-) -> AbstractContextManager[Figure] | None:
+
+def sketch(outcome: StressOutcome, colours: Mapping[str, Colour], _: PageContext) -> Sketch | None:
     rows = _rows(outcome, colours)
     known = any(q.value is not None for row in rows for q in (row.first, row.second))
-    return _draw(outcome, rows) if known else None
+    make = partial(_draw, outcome, rows)
+    return Sketch("headline", "Original and edited", _caption(outcome), make) if known else None
 
 
-def caption(outcome: StressOutcome) -> str:
+def _caption(outcome: StressOutcome) -> str:
     if outcome.task == "segmentation":
         text = "Hollow: mean Dice on the pictures before editing; filled: on their edits"
     else:
@@ -67,10 +73,10 @@ def _rows(outcome: StressOutcome, colours: Mapping[str, Colour]) -> list[_Row]:
         for kind, table in [(None, one.table), *one.kinds.items()]:
             first = table.get(start, {}).get(outcome.headline, none)  # type: ignore[call-overload]
             second = table.get("edited", {}).get(outcome.headline, none)
-            label = plain(one.name, 26) if kind is None else plain(kind or "no kind", 26)
             fine = kind is not None
+            label = plain((kind or "no kind") if fine else one.name, 26)
             found.append(_Row(label, first, second, colours[one.name].light, fine, place))
-            place += _FINE if kind is not None else _ROW if not one.kinds else _FINE + 0.03
+            place += _FINE if fine else _FINE + 0.03 if one.kinds else _ROW
         place += 0.12 if one.kinds else 0.0
     return found
 
@@ -86,7 +92,7 @@ def _draw(outcome: StressOutcome, rows: list[_Row]) -> Iterator[Figure]:
     with figure(_WIDTH, height) as made:
         axes = made.add_axes((left, 0.42 / height, right - left, body / height))
         bare(axes)
-        low, high = 0.0, scale
+        low = 0.0
         if outcome.task == "classification":
             axes.axvline(CHANCE * scale, color=MUTED.light, lw=0.9, ls=(0, (1, 2)), zorder=1)
         else:
@@ -94,34 +100,26 @@ def _draw(outcome: StressOutcome, rows: list[_Row]) -> Iterator[Figure]:
         for row in rows:
             _row(axes, row, scale)
             texts = "  →  ".join(measure.text(one.value) for one in (row.first, row.second))
-            axes.annotate(
-                texts,
-                (1.03, row.place),
-                xycoords=("axes fraction", "data"),
-                va="center",
-                fontsize=7 if row.fine else 8,
-                color=MUTED.light if row.fine else INK.light,
-                fontweight="normal" if row.fine else "bold",
-                annotation_clip=False,
-            )
-        axes.set_xlim(low - 0.02 * (high - low), high + 0.02 * (high - low))
+            look: Any = {
+                "fontsize": 7 if row.fine else 8,
+                "va": "center",
+                "annotation_clip": False,
+            }
+            look |= {"color": row.ink, "fontweight": "normal" if row.fine else "bold"}
+            axes.annotate(texts, (1.03, row.place), xycoords=("axes fraction", "data"), **look)
+        axes.set_xlim(low - 0.02 * (scale - low), scale + 0.02 * (scale - low))
         axes.set_ylim(rows[-1].place + 0.23, -0.23)
         axes.set_yticks([row.place for row in rows], [row.label for row in rows])
         for tick, row in zip(axes.get_yticklabels(), rows, strict=True):
             tick.set_fontsize(7 if row.fine else 8)
-            tick.set_color(MUTED.light if row.fine else INK.light)
+            tick.set_color(row.ink)
         axes.tick_params(axis="y", length=0)
         axes.set_xlabel(f"{measure.label}{', ' + measure.unit if measure.unit else ''}")
         for label, face in (("original", PAPER.light), ("edited", INK.light)):
             axes.plot([], [], "o", ms=5, mfc=face, mec=INK.light, label=label, ls="none")
-        axes.legend(
-            loc="lower left",
-            bbox_to_anchor=(0.0, 1.0, 1.0, 0.1),
-            ncols=2,
-            borderaxespad=0.2,
-            handletextpad=0.3,
-            columnspacing=1.4,
-        )
+        box = (0.0, 1.0, 1.0, 0.1)
+        room: Any = {"borderaxespad": 0.2, "handletextpad": 0.3}
+        axes.legend(loc="lower left", bbox_to_anchor=box, ncols=2, columnspacing=1.4, **room)
         yield made
 
 
@@ -140,19 +138,16 @@ def _floor(rows: list[_Row]) -> float:
 def _row(axes: Axes, row: _Row, scale: float) -> None:
     size, width = (3.8, 1.0) if row.fine else (5.6, 1.5)
     if row.first.value is not None and row.second.value is not None:
-        axes.annotate(
-            "",
-            (scale * row.second.value, row.place),
-            xytext=(scale * row.first.value, row.place),
-            arrowprops={
-                "arrowstyle": "-",
-                "lw": 3.4 if not row.fine else 2.2,
-                "color": row.colour,
-                "alpha": 0.22,
-                "shrinkA": 0,
-                "shrinkB": 0,
-            },
-        )
+        line: Any = {
+            "arrowstyle": "-",
+            "lw": 2.2 if row.fine else 3.4,
+            "shrinkA": 0,
+            "shrinkB": 0,
+        }
+        line |= {"color": row.colour, "alpha": 0.22}
+        start = (scale * row.first.value, row.place)
+        end = (scale * row.second.value, row.place)
+        axes.annotate("", end, xytext=start, arrowprops=line)
     for one, up, hollow in ((row.first, -0.055, True), (row.second, 0.055, False)):
         if one.value is None:
             continue
@@ -161,6 +156,5 @@ def _row(axes: Axes, row: _Row, scale: float) -> None:
             ends = [scale * end for end in one.interval]
             axes.plot(ends, [place] * 2, color=row.colour, lw=width, solid_capstyle="butt")
         face = PAPER.light if hollow else row.colour
-        axes.plot(
-            scale * one.value, place, "o", ms=size, mfc=face, mec=row.colour, mew=1.2, zorder=3
-        )
+        look: Any = {"ms": size, "mfc": face, "mec": row.colour, "mew": 1.2, "zorder": 3}
+        axes.plot(scale * one.value, place, "o", **look)

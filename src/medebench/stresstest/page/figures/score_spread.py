@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from medebench.page.figure import Sketch
 from medebench.page.figure_style import bare, figure
-from medebench.page.palette import INK, MUTED, TYPES
+from medebench.page.palette import INK, MUTED, TYPES, Colour
+from medebench.stresstest.page.page_facts import PageContext
 from medebench.stresstest.stress_outcome import StressOutcome
 
 if TYPE_CHECKING:
@@ -18,13 +21,16 @@ if TYPE_CHECKING:
 _STEP = 0.05
 
 
-def draw(outcome: StressOutcome) -> AbstractContextManager[Figure] | None:
+def sketch(outcome: StressOutcome, _: Mapping[str, Colour], making: PageContext) -> Sketch | None:
     kept = [edit.score for edit in outcome.edits if edit.score is not None and edit.kept]
     thrown = [edit.score for edit in outcome.edits if edit.score is not None and not edit.kept]
-    return _draw(outcome, kept, thrown) if outcome.encoder and (kept or thrown) else None
+    if not outcome.encoder or not (kept or thrown):
+        return None
+    make = partial(_draw, outcome, kept, thrown)
+    return Sketch("scores", "Edit scores", _caption(outcome), make)
 
 
-def caption(outcome: StressOutcome) -> str:
+def _caption(outcome: StressOutcome) -> str:
     failed = sum(edit.score is None for edit in outcome.edits)
     text = (
         f"Edits by their score ({outcome.encoder}); those to the left of the line, below "
@@ -47,16 +53,10 @@ def _draw(outcome: StressOutcome, kept: list[float], thrown: list[float]) -> Ite
     with figure(5.6, 2.3) as made:
         axes = made.add_axes((0.09, 0.2, 0.88, 0.66))
         bare(axes, grid="y")
-        axes.hist(
-            [kept, thrown],
-            bins=edges.tolist(),
-            stacked=True,
-            color=[TYPES["success"], TYPES["nothing"]],
-            edgecolor=MUTED.light,
-            linewidth=0.5,
-            hatch=["", "/////"],
-            label=[f"kept, {len(kept)}", f"discarded, {len(thrown)}"],
-        )
+        look: Any = {"color": [TYPES["success"], TYPES["nothing"]], "hatch": ["", "/////"]}
+        look |= {"edgecolor": MUTED.light, "linewidth": 0.5, "stacked": True}
+        labels = [f"kept, {len(kept)}", f"discarded, {len(thrown)}"]
+        axes.hist([kept, thrown], bins=edges.tolist(), label=labels, **look)
         axes.axvline(outcome.threshold, color=INK.light, lw=1.3)
         axes.set_xlim(float(edges[0]), float(edges[-1]))
         axes.set_xlabel("edit score")

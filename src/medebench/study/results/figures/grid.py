@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from medebench.page.figure_style import figure, plain
 
@@ -63,15 +63,6 @@ def _wrapped(title: str, inches: float) -> str:
 
 def value_at_end(axes: Axes, place: float, text: str, colour: str) -> None:
     """The number of a row, right of the panel, where no dot and no line is."""
-    axes.annotate(
-        text,
-        (1, place),
-        xycoords=("axes fraction", "data"),
-        xytext=(25, 0),
-        textcoords="offset points",
-        ha="right",
-        va="center_baseline",
-        fontsize=7,
-        color=colour,
-        annotation_clip=False,
-    )
+    where: Any = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+    look: Any = {"ha": "right", "va": "center_baseline", "fontsize": 7, "color": colour}
+    axes.annotate(text, (1, place), xytext=(25, 0), **where, **look, annotation_clip=False)

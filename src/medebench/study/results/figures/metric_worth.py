@@ -65,10 +65,9 @@ def _draw(results: StudyResults, dimensions: list[DimensionResults]) -> Iterator
         for dimension, panel in zip(dimensions, axes, strict=True):
             _panel(panel, dimension, names, results)
             panel.set_xlim(least, 1.03)
-            panel.set_xticks([t / 4 for t in range(-4, 5) if t / 4 >= least])
-            panel.set_xticklabels(
-                [f"{t:g}".replace("-", "−") if (2 * t) % 1 == 0 else "" for t in panel.get_xticks()]
-            )
+            ticks = [t / 4 for t in range(-4, 5) if t / 4 >= least]
+            told = [f"{t:g}".replace("-", "−") if (2 * t) % 1 == 0 else "" for t in ticks]
+            panel.set_xticks(ticks, told)
             panel.set_xlabel("Spearman’s ρ with people")
         yield made
 

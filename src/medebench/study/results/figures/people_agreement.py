@@ -69,12 +69,8 @@ def _draw(results: StudyResults, shown: list[DimensionResults]) -> Iterator[Figu
         # An empty line for each measure, so that the legend does not depend on what was found.
         for _, label, mark in _MEASURES:
             axes.plot([], [], marker=mark, ms=4.4, color=_colour(mark), label=label, lw=1.3)
-        made.legend(
-            loc="lower center",
-            ncols=3,
-            bbox_to_anchor=(left + (0.97 - left) / 2, 0.0),
-            handlelength=1.6,
-        )
+        middle = (left + (0.97 - left) / 2, 0.0)
+        made.legend(loc="lower center", ncols=3, bbox_to_anchor=middle, handlelength=1.6)
         axes.set_xlabel("agreement")
         yield made
 
