@@ -18,7 +18,7 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from medebench.device import is_installed
 from medebench.errors import InputError, NotReadyError
@@ -32,7 +32,6 @@ from medebench.models.response_body import Body, parse_body
 from medebench.models.secret import Scrubber, Secret
 from medebench.models.token_counts import patches, text_tokens
 from medebench.models.unsupported import blamed, doubted, optional_parameters, remembered_as
-from medebench.settings import Settings, read_settings
 
 
 @dataclass(frozen=True)
@@ -48,15 +47,6 @@ class Reply:
     #: How many of the tokens are those of pictures.
     image_in: int | None = None
     image_out: int | None = None
-
-
-class ModelSettings(Settings):
-    """Settings that change what a model is asked."""
-
-    #: OpenAI's image detail: "low" sends one small version and costs a tenth.
-    detail: Literal["auto", "low", "high"] = "high"
-    #: False: never send a JSON schema as a parameter, ask for JSON in words.
-    structured: bool = True
 
 
 class Provider(ABC):
@@ -83,12 +73,10 @@ class Provider(ABC):
         self,
         model: str,
         base_url: str | None = None,
-        settings: Mapping[str, Any] | None = None,
         largest: int = LARGEST_TEXT,
     ) -> None:
         self.name = f"{self.vendor}:{model}"
         self.model = model
-        self.options = read_settings(ModelSettings, dict(settings or {}), self.name)
         self.endpoint = self.find_endpoint(base_url)
         self._key = self._find_key(self.endpoint)
         self.price = find_price(self.name, self.endpoint, self.prices)
@@ -96,7 +84,7 @@ class Provider(ABC):
         self._largest = largest
         secrets = [*([self._key] if self._key else []), *self.endpoint.secrets]
         self._scrubber = Scrubber(secrets)
-        self._left_out = set(self.unknown) | (set() if self.options.structured else {"schema"})
+        self._left_out = set(self.unknown)
         # Connections belong to the event loop they were opened on.
         self._opened: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Any]
         self._opened = weakref.WeakKeyDictionary()
@@ -201,12 +189,9 @@ class Provider(ABC):
         return found
 
     def identity(self) -> dict[str, str]:
-        return {
-            "vendor": self.vendor,
-            "model": self.model,
-            "url": self.endpoint.url,
-            **{name: str(value) for name, value in self.options.model_dump().items()},
-        }
+        own = {"vendor": self.vendor, "model": self.model, "url": self.endpoint.url}
+        # Always so today; answers that were kept when they could be set are found by them.
+        return own | {"detail": "high", "structured": "True"}
 
     def estimate(self, ask: Ask) -> CallEstimate:
         pictures, drawn = self._shown(ask), self._drawn(ask)
