@@ -34,7 +34,7 @@ def preprocess(resize: Any, crop: Any) -> Preprocess:
 
 def transformers_encoder(resize: Any, crop: Any) -> Encoder:
     encoder = DualEncoder("none")
-    encoder.preprocess = preprocess(resize, crop)
+    encoder.look = preprocess(resize, crop)
     return encoder
 
 

@@ -79,7 +79,7 @@ class DualEncoder(PretrainedEncoder):
             )
         if self.kind in _PADDED:
             given = {"input_ids": given["input_ids"]}
-        given = {name: one.to(self._device) for name, one in given.items()}
+        given = {name: one.to(network.device) for name, one in given.items()}
         with torch.inference_mode():
             rows = as_rows(_pooled(network.get_text_features(**given)))
         return [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,13 +44,11 @@ class Extractor:
 
     def show(self, picture: Picture, data_range: int) -> Shown:
         key = picture_key(picture, data_range)
-        known = self._remembered.get(key)
-        if known is None:
+        if (known := self._remembered.get(key)) is None:
             known = self.store.get([key]).get(key)
-        prepared = None
-        if known is None:
-            prepared = self.encoder.framed(picture, data_range, self.framing)
-        return Shown(key, known, prepared)
+        if known is not None:
+            return Shown(key, known, None)
+        return Shown(key, None, self.encoder.framed(picture, data_range, self.framing))
 
     def features(self, shown: Sequence[Shown]) -> Features:
         """A row for each of them, in this order."""
@@ -64,11 +62,13 @@ class Extractor:
                 assert one.prepared is not None
                 todo[one.key] = one.prepared
         # Since it was shown, somebody else may have extracted it.
-        for key, vector in self.store.get(todo).items():
-            found[key] = vector
-            del todo[key]
-        for key, vector in self._encode(todo, self.encoder.encode):
-            found[key] = vector
+        found |= self.store.get(todo)
+        for part in self._parts([key for key in todo if key not in found]):
+            vectors = np.asarray(self.encoder.encode([todo[key] for key in part]), np.float32)
+            self._check(vectors)
+            rows = dict(zip(part, vectors, strict=True))
+            self._keep(rows)
+            found |= rows
         return np.stack([found[one.key] for one in shown])
 
     def read(self, texts: Sequence[str]) -> list[TextFeatures]:
@@ -82,41 +82,26 @@ class Extractor:
             if vector is not None:
                 # The two counts lie behind the vector: they belong to it, and cost nothing.
                 found[text] = TextFeatures(vector[:-2], int(vector[-2]), int(vector[-1]))
-        new = [text for text in wanted if text not in found]
-        for start in range(0, len(new), self.encoder.batch):
-            part = new[start : start + self.encoder.batch]
+        for part in self._parts([text for text in wanted if text not in found]):
             reads = dict(zip(part, self.encoder.read(part), strict=True))
             self._check([one.features for one in reads.values()])
             found |= reads
-            self._keep(
-                {
-                    keys[text]: np.append(one.features, [one.tokens, one.read])
-                    for text, one in reads.items()
-                }
-            )
-            self.extracted += len(part)
+            counted = {
+                t: np.append(one.features, [one.tokens, one.read]) for t, one in reads.items()
+            }
+            self._keep({keys[text]: vector for text, vector in counted.items()})
         return [found[text] for text in texts]
 
     def close(self) -> None:
         self.store.close()
         self.encoder.close()
 
-    def _encode(
-        self,
-        todo: dict[str, NDArray[Any]],
-        encode: Callable[[Sequence[NDArray[Any]]], Features],
-    ) -> list[tuple[str, Features]]:
-        done: list[tuple[str, Features]] = []
-        keys = list(todo)
-        for start in range(0, len(keys), self.encoder.batch):
-            part = keys[start : start + self.encoder.batch]
-            vectors = np.asarray(encode([todo[key] for key in part]), np.float32)
-            self._check(vectors)
-            rows = dict(zip(part, vectors, strict=True))
-            self._keep(rows)
+    def _parts(self, new: list[str]) -> Iterator[list[str]]:
+        """As many at a time as the encoder takes, counted once they are done."""
+        for start in range(0, len(new), self.encoder.batch):
+            part = new[start : start + self.encoder.batch]
+            yield part
             self.extracted += len(part)
-            done.extend(rows.items())
-        return done
 
     def _check(self, vectors: Features | Sequence[Features]) -> None:
         if not np.isfinite(vectors).all():

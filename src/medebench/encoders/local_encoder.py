@@ -9,25 +9,41 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
-from medebench.device import TRANSFORMERS, missing_releases, no_device, release_memory
-from medebench.encoders.encoder import Encoder
+from numpy.typing import NDArray
+
+from medebench.device import (
+    TRANSFORMERS,
+    choose_device,
+    missing_releases,
+    no_device,
+    release_memory,
+)
+from medebench.encoders.encoder import Encoder, scaled
+from medebench.encoders.image_framing import MARKS, Framing, pointwise
+from medebench.encoders.open_clip_folder import Look
+from medebench.encoders.preprocess import Preprocess
 from medebench.errors import InputError, MedebenchError
 from medebench.files import sha256
+from medebench.images.picture import Picture
 from medebench.weights import Found, need_weights
 
 
 class LocalEncoder(Encoder):
     """`source` is a known name, a hub id or a path; nothing is read before it must be."""
 
+    #: The source where none is said.
+    usual: ClassVar[str] = ""
+    _network: Any = None
+
     def __init__(
         self,
-        source: str,
+        source: str | None = None,
         name: str | None = None,
         device: str = "auto",
         batch: int | None = None,
     ) -> None:
-        self.source = source
-        self.name = name or source
+        self.source = source or self.usual
+        self.name = name or self.source
         if batch is not None and batch < 1:
             raise InputError(f"{self.name}: batch={batch} must be at least 1")
         self.device = device
@@ -51,17 +67,52 @@ class LocalEncoder(Encoder):
     def weights(self) -> Found:
         return need_weights(self.source)
 
+    def network(self) -> Any:
+        """The network on its device, read when it is first needed."""
+        if self._network is None:
+            self._network = self._load(choose_device(self.device))
+        return self._network
+
+    @abstractmethod
+    def _load(self, device: str) -> Any:
+        """Read it from the weights."""
+
+    def close(self) -> None:
+        self._network = None
+        release_memory()
+
+
+class FramedEncoder(LocalEncoder):
+    """One whose files say how pictures are prepared; all framings follow from that."""
+
+    framings = ("own", "whole", "published")
+
+    @property
+    @abstractmethod
+    def look(self) -> Look | Preprocess:
+        """How a picture is prepared."""
+
+    def identified(self, framing: Framing) -> str:
+        look = self.look
+        same = framing == "own" or (framing == "whole" and look.whole == look)
+        return self.identity if same else f"{self.identity} {MARKS[framing]}"
+
+    def prepare(self, picture: Picture, data_range: int) -> NDArray[Any]:
+        return self.look.prepare(picture, data_range)
+
+    def framed(self, picture: Picture, data_range: int, framing: Framing) -> NDArray[Any]:
+        if framing == "published":
+            return pointwise(scaled(picture, data_range), *self.look.shape)
+        look = self.look.whole if framing == "whole" else self.look
+        return look.prepare(picture, data_range)
+
 
 class AssembledEncoder(LocalEncoder):
-    """Pictures and texts in one space, but not a plain model of transformers.
-
-    `_loaded` is its network.
-    """
+    """Pictures and texts in one space, but not a plain model of transformers."""
 
     texts: ClassVar[bool] = True
     #: The first word of its identity.
     kind: ClassVar[str]
-    _loaded: Any = None
 
     @abstractmethod
     def facts(self) -> Mapping[str, Any]:
@@ -76,7 +127,3 @@ class AssembledEncoder(LocalEncoder):
     def identity(self) -> str:
         facts = json.dumps(self.facts(), sort_keys=True, default=str)
         return f"{self.kind} {self.weights.identity} {sha256(facts.encode())[:12]}"
-
-    def close(self) -> None:
-        self._loaded = None
-        release_memory()

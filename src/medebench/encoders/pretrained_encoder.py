@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from medebench.device import choose_device, exact, release_memory
-from medebench.encoders.encoder import Features, scaled
-from medebench.encoders.image_framing import MARKS, Framing, pointwise
-from medebench.encoders.local_encoder import LocalEncoder
+from medebench.device import choose_device, exact
+from medebench.encoders.encoder import Features
+from medebench.encoders.local_encoder import FramedEncoder
 from medebench.encoders.preprocess import Preprocess
 from medebench.errors import InputError, one_line
-from medebench.images.picture import Picture
 from medebench.quiet import quiet
 from medebench.weights.model_settings import read_json
 
@@ -29,15 +27,11 @@ if TYPE_CHECKING:
 _BESIDE = re.compile(r"(^|\.)(logit_scale|logit_bias|position_ids)$")
 
 
-class PretrainedEncoder(LocalEncoder):
+class PretrainedEncoder(FramedEncoder):
     """A folder of transformers, given or in the hub's cache; code of strangers is never run."""
 
     #: The `model_type`s that are understood.
     kinds: ClassVar[frozenset[str]]
-    framings = ("own", "whole", "published")
-
-    _network: Any = None
-    _device = "cpu"
 
     @property
     def folder(self) -> Path:
@@ -62,59 +56,37 @@ class PretrainedEncoder(LocalEncoder):
         return str(self.config["model_type"])
 
     @cached_property
-    def preprocess(self) -> Preprocess:
+    def look(self) -> Preprocess:
         return Preprocess.read(self.folder, self.kind)
 
     @cached_property
     def identity(self) -> str:
-        return f"{self.kind} {self.weights.identity} pictures-1 {self.preprocess.digest}"
-
-    def identified(self, framing: Framing) -> str:
-        same = framing == "own" or (framing == "whole" and self.preprocess.whole == self.preprocess)
-        return self.identity if same else f"{self.identity} {MARKS[framing]}"
-
-    def prepare(self, picture: Picture, data_range: int) -> NDArray[Any]:
-        return self.preprocess.prepare(picture, data_range)
-
-    def framed(self, picture: Picture, data_range: int, framing: Framing) -> NDArray[Any]:
-        if framing == "published":
-            return pointwise(scaled(picture, data_range), *self.preprocess.shape)
-        look = self.preprocess.whole if framing == "whole" else self.preprocess
-        return look.prepare(picture, data_range)
+        return f"{self.kind} {self.weights.identity} pictures-1 {self.look.digest}"
 
     def encode(self, prepared: Sequence[NDArray[Any]]) -> Features:
         import torch
 
-        network = self.network()
-        pixels = torch.from_numpy(self.preprocess.finish(np.stack(prepared))).to(self._device)
-        with torch.inference_mode(), exact(self._device):
+        network, device = self.network(), choose_device(self.device)
+        pixels = torch.from_numpy(self.look.finish(np.stack(prepared))).to(device)
+        with torch.inference_mode(), exact(device):
             return as_rows(self._see(network, pixels))
 
     @abstractmethod
     def _see(self, network: Any, pixels: Tensor) -> Tensor:
         """A row for each picture."""
 
-    def network(self) -> Any:
-        """The network on its device, always in float32."""
-        if self._network is None:
-            self._device = choose_device(self.device)
-            with quiet("transformers"):
-                self._network = self._load().to(self._device)
-        return self._network
-
-    def _load(self) -> Any:
+    def _load(self, device: str) -> Any:
+        """Always in float32."""
         import torch
         from transformers import AutoModel
 
+        how = {"local_files_only": True, "trust_remote_code": False, "weights_only": True}
+        how |= {"output_loading_info": True}
         try:
-            network, told = AutoModel.from_pretrained(
-                str(self.folder),
-                dtype=torch.float32,
-                local_files_only=True,
-                trust_remote_code=False,
-                weights_only=True,
-                output_loading_info=True,
-            )
+            with quiet("transformers"):
+                network, told = AutoModel.from_pretrained(
+                    str(self.folder), dtype=torch.float32, **how
+                )
         except Exception as error:
             raise self.broken("does not load", error) from error
         # transformers only warns and fills what is missing with random numbers.
@@ -124,7 +96,7 @@ class PretrainedEncoder(LocalEncoder):
                 f"{self.name}: {self.folder} lacks {len(missing)} of its parts, such as"
                 f" {missing[0]}; download the complete model"
             )
-        return network.eval()
+        return network.eval().to(device)
 
     def _spare(self, key: str) -> bool:
         """Whether the vectors are the same without it."""
@@ -133,10 +105,6 @@ class PretrainedEncoder(LocalEncoder):
     def broken(self, what: str, error: Exception) -> InputError:
         why = f"{type(error).__name__}: {one_line(str(error), 200)}"
         return InputError(f"{self.name}: {self.folder} {what} ({why}); download the model again")
-
-    def close(self) -> None:
-        self._network = None
-        release_memory()
 
 
 def read_config(folder: Path) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from pathlib import Path
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
 from weakref import WeakValueDictionary
 
 from medebench.encoders.encoder import Encoder
@@ -11,9 +12,25 @@ from medebench.encoders.extractor import Extractor
 from medebench.encoders.image_framing import Framing
 from medebench.files import cache_folder
 
-_lock = threading.Lock()
-_shared: WeakValueDictionary[tuple[str, str, Path], Extractor] = WeakValueDictionary()
-_encoders: WeakValueDictionary[tuple[str, str, Path], Encoder] = WeakValueDictionary()
+Thing = TypeVar("Thing")
+
+
+class Shared(Generic[Thing]):
+    """Made for the first who asks; everybody who asks for the same has it, as long as any does."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._made: WeakValueDictionary[Hashable, Thing] = WeakValueDictionary()
+
+    def get(self, key: Hashable, make: Callable[[], Thing]) -> Thing:
+        with self._lock:
+            if (found := self._made.get(key)) is None:
+                found = self._made[key] = make()
+            return found
+
+
+_extractors: Shared[Extractor] = Shared()
+_encoders: Shared[Encoder] = Shared()
 
 
 def shared_extractor(encoder: Encoder, framing: Framing = "own") -> Extractor:
@@ -22,10 +39,6 @@ def shared_extractor(encoder: Encoder, framing: Framing = "own") -> Extractor:
     Those that frame pictures in different ways have the network in common.
     """
     place = encoder.device, cache_folder()
+    loaded = _encoders.get((encoder.identity, *place), lambda: encoder)
     key = (encoder.identified(framing), *place)
-    with _lock:
-        extractor = _shared.get(key)
-        if extractor is None:
-            loaded = _encoders.setdefault((encoder.identity, *place), encoder)
-            extractor = _shared[key] = Extractor(loaded, framing=framing)
-        return extractor
+    return _extractors.get(key, lambda: Extractor(loaded, framing=framing))

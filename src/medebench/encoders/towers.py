@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+from medebench.device import exact
+from medebench.encoders.encoder import TextFeatures
+from medebench.encoders.local_encoder import AssembledEncoder
+from medebench.encoders.pretrained_encoder import as_rows
+from medebench.encoders.wordpiece import WordPieces
 from medebench.errors import InputError, one_line
 from medebench.quiet import quiet
 from medebench.weights.state_dicts import load
@@ -38,6 +45,35 @@ _RESNET = (
     (r"\.downsample\.0\.", ".shortcut.convolution."),
     (r"\.downsample\.1\.", ".shortcut.normalization."),
 )
+
+
+@dataclass
+class TextTower:
+    """A BERT with the head that leads into the joint space."""
+
+    device: str
+    pieces: WordPieces
+    text: Any
+    text_head: Any
+
+
+class TowersEncoder(AssembledEncoder):
+    """One that is put together here; its network is a `TextTower` with what sees pictures."""
+
+    @abstractmethod
+    def _pooled(self, read: Any, mask: Tensor) -> Tensor:
+        """What the head is given of a text that the BERT has read."""
+
+    def read(self, texts: Sequence[str]) -> list[TextFeatures]:
+        import torch
+
+        it: TextTower = self.network()
+        pieces = it.pieces(texts)
+        ids, mask = pieces.ids.to(it.device), pieces.mask.to(it.device)
+        with torch.inference_mode(), exact(it.device):
+            read = it.text(input_ids=ids, attention_mask=mask, output_hidden_states=True)
+            rows = as_rows(it.text_head(self._pooled(read, mask)))
+        return [TextFeatures(*one) for one in zip(rows, pieces.tokens, pieces.read, strict=True)]
 
 
 def read_tensors(path: Path) -> Tensors:

@@ -10,6 +10,7 @@ from medebench.models.api_keys import need_key
 from medebench.models.bounded_http import LARGEST_ANSWER, LARGEST_TEXT
 from medebench.models.provider import Provider
 from medebench.registry import Registry
+from medebench.settings import split_name
 
 _ROOM = "medebench.models.providers"
 PROVIDERS = Registry(
@@ -40,17 +41,7 @@ def find_image_client(text: str, base_url: str | None = None) -> Provider:
 def names_model(text: str) -> bool:
     """Whether `text` names a provider's model."""
     provider, model = split_name(text)
-    return bool(model) if ".py:" in provider else provider in PROVIDERS.names()
-
-
-def split_name(text: str) -> tuple[str, str]:
-    """Provider and model; a model's name may hold colons too."""
-    if ".py:" not in text:
-        provider, _, model = text.partition(":")
-        return provider, model.strip()
-    file, _, rest = text.partition(".py:")
-    name, _, model = rest.partition(":")
-    return f"{file}.py:{name}", model.strip()
+    return bool(model.strip()) if ".py:" in provider else provider in PROVIDERS.names()
 
 
 def find_provider(name: str) -> type[Provider]:
@@ -66,6 +57,7 @@ def find_provider(name: str) -> type[Provider]:
 
 def _find(text: str, gives: str, base_url: str | None, largest: int) -> Provider:
     name, model = split_name(text)
+    model = model.strip()
     known = ".py:" in name or name in PROVIDERS.names()
     provider = find_provider(name) if known and model else None
     if provider is None or gives not in provider.gives:

@@ -6,12 +6,12 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
-from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medebench.device import choose_device, exact, free_memory, out_of_memory, release_memory
+from medebench.encoders.shared_extractor import Shared
 from medebench.images.picture import Picture
 from medebench.metrics.metric import Undefined
 from medebench.metrics.perceptual.backbones import BACKBONES
@@ -193,15 +193,10 @@ class Comparer:
         return max(1, self._room // (self.backbone.bytes_a_pixel * box.pixels))
 
 
-_shared: WeakValueDictionary[tuple[str, ...], Comparer] = WeakValueDictionary()
-_sharing = threading.Lock()
+_comparers: Shared[Comparer] = Shared()
 
 
 def shared_comparer(net: str, weights: Found, device: str) -> Comparer:
-    """One network for all metrics that want the same; gone with the last of them."""
-    key = (net, str(weights.path), weights.identity, device)
-    with _sharing:
-        found = _shared.get(key)
-        if found is None:
-            found = _shared[key] = Comparer(net, weights, device)
-        return found
+    """One network for all metrics that want the same."""
+    key = (net, weights.path, weights.identity, device)
+    return _comparers.get(key, lambda: Comparer(net, weights, device))

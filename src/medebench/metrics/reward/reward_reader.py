@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from medebench.cases.open_case import once
 from medebench.device import TRANSFORMERS, choose_device, exact, missing_releases, no_device
 from medebench.encoders.feature_store import FeatureStore, picture_key, text_key
+from medebench.encoders.shared_extractor import Shared
 from medebench.encoders.wordpiece import vocabulary
 from medebench.errors import InputError, MedebenchError, NotReadyError
 from medebench.files import sha256
@@ -107,17 +108,14 @@ class RewardReader:
     ) -> RewardQuery:
         """`memo` belongs to the picture: what serves all its texts is kept there."""
         memo = {} if memo is None else memo
-        if (NAME, "key") not in memo:
-            memo[NAME, "key"] = picture_key(picture, data_range)
-        shown = memo[NAME, "key"]
+        shown = once(memo, (NAME, "key"), lambda: picture_key(picture, data_range))
         key = sha256(f"{shown} {text_key(text)}".encode())
         words = self.read(text)
         known = self.store.get([key]).get(key)
         if known is not None and np.isfinite(known).all():
             return RewardQuery(key, shown, None, words, float(known[0]))
-        if (NAME, "pixels") not in memo:
-            memo[NAME, "pixels"] = prepare(picture, data_range)
-        return RewardQuery(key, shown, memo[NAME, "pixels"], words, None)
+        pixels = once(memo, (NAME, "pixels"), lambda: prepare(picture, data_range))
+        return RewardQuery(key, shown, pixels, words, None)
 
     def read(self, text: str) -> Words:
         """The text in tokens, cut to what the network was trained to read."""
@@ -184,17 +182,9 @@ class RewardReader:
         return self._network
 
 
-_READERS: WeakValueDictionary[tuple[str | None, str, int | None], RewardReader] = (
-    WeakValueDictionary()
-)
+_readers: Shared[RewardReader] = Shared()
 
 
-def shared_reader(
-    which: str | None = None, device: str = "auto", batch: int | None = None
-) -> RewardReader:
-    """One for all metrics that ask for the same, as long as any of them lives."""
-    key = (which, device, batch)
-    reader = _READERS.get(key)
-    if reader is None:
-        reader = _READERS[key] = RewardReader(which, device, batch)
-    return reader
+def shared_reader(*given: Any) -> RewardReader:
+    """One for all metrics that ask for the same."""
+    return _readers.get(given, lambda: RewardReader(*given))

@@ -211,10 +211,7 @@ class DiffusionEditor(Editor):
     def _call(self, requests: list[Request], frames: list[Frame]) -> tuple[Any, list[Looked]]:
         import torch
 
-        pictures = [
-            frame.to_model(request.case.previous, request.case.data_range)
-            for request, frame in zip(requests, frames, strict=True)
-        ]
+        pictures = as_seen(requests, frames)
         texts = [self._text(request) for request in requests]
         arguments = self._arguments(requests, pictures, texts)
         width, height = pictures[0].size
@@ -266,3 +263,10 @@ class DiffusionEditor(Editor):
         facts = {"frame": frame.facts(values), **(more or {})}
         facts |= {"device": self._loaded.device, "dtype": self._loaded.dtype}
         return Output(picture, detail=facts | looked.facts(), attention=attention)
+
+
+def as_seen(requests: Sequence[Request], frames: Sequence[Frame]) -> list[Image.Image]:
+    """The input pictures in their frames."""
+    cases = [request.case for request in requests]
+    pairs = zip(cases, frames, strict=True)
+    return [frame.to_model(case.previous, case.data_range) for case, frame in pairs]
