@@ -58,26 +58,6 @@ class Filled:
     system: str
     turns: tuple[Turn, ...]
 
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        return tuple(part for turn in self.turns for part in turn.parts)
-
-    @property
-    def schema(self) -> dict[str, Any]:
-        """The schema of the answer that holds the scores."""
-        return self.turns[-1].schema
-
-
-class LabelTexts(BaseModel):
-    """How answers call a score; see `parser.Label`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    key: str = Field("", pattern=r"^[a-z][a-z0-9_]*$|^$")
-    short: str = ""
-    spellings: tuple[str, ...] = ()
-    generic: tuple[str, ...] = ()
-
 
 class Rubric(BaseModel):
     """What is asked, how, and under which name and version it is cited."""
@@ -103,7 +83,7 @@ class Rubric(BaseModel):
     criteria: dict[str, str]
     reference_note: str = ""
     answer: str = Field(min_length=1)
-    labels: dict[str, LabelTexts] = Field(default_factory=dict)
+    labels: dict[str, Label] = Field(default_factory=dict)
 
     @field_validator("*", mode="after")
     @classmethod
@@ -187,11 +167,10 @@ class Rubric(BaseModel):
     @property
     def vocabulary(self) -> Vocabulary:
         """The names that answers are read by; a score without a label goes by its own name."""
-        given = {name: label.model_dump() for name, label in self.labels.items()}
-        given |= {score: {} for score in self.scores if score not in given}
+        given = self.labels | {one: Label() for one in self.scores if one not in self.labels}
+        keys = {name: one.key or usual_key(name) for name, one in given.items()}
         labels = tuple(
-            (name, Label(**{**label, "key": label.get("key") or usual_key(name)}))
-            for name, label in given.items()
+            (name, one.model_copy(update={"key": keys[name]})) for name, one in given.items()
         )
         return _vocabulary(labels, self.scores, *self.limits)
 
