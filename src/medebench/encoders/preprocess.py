@@ -203,10 +203,8 @@ def _middle(pixels: NDArray[np.uint8], size: Size) -> NDArray[np.uint8]:
 
 
 def _resize(size: Any, square: bool) -> Size | int:
-    if isinstance(size, Mapping):
-        if set(size) == {"shortest_edge"}:
-            return _length(size["shortest_edge"], "size")
-        return _pair(size, "size")
+    if isinstance(size, Mapping) and set(size) == {"shortest_edge"}:
+        return _length(size["shortest_edge"], "size")
     if isinstance(size, int) and not square:
         return _length(size, "size")
     return _pair(size, "size")

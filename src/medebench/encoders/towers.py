@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,16 +32,13 @@ RESNET50: Mapping[str, Any] = {
 }
 #: Counters and indices that were once written beside the weights and hold nothing learned.
 _IDLE = re.compile(r"(position_ids|relative_position_index|num_batches_tracked)$")
-#: torchvision's names for the parts of a ResNet, and those of transformers.
-_RESNET = (
+#: torchvision's names for the parts of a ResNet, and those of transformers, which counts from 0.
+_RESNET: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
+    (r"^layer(\d)\.(\d+)", lambda m: f"encoder.stages.{int(m[1]) - 1}.layers.{m[2]}"),
     (r"^conv1\.", "embedder.embedder.convolution."),
     (r"^bn1\.", "embedder.embedder.normalization."),
-    (r"\.conv1\.", ".layer.0.convolution."),
-    (r"\.conv2\.", ".layer.1.convolution."),
-    (r"\.conv3\.", ".layer.2.convolution."),
-    (r"\.bn1\.", ".layer.0.normalization."),
-    (r"\.bn2\.", ".layer.1.normalization."),
-    (r"\.bn3\.", ".layer.2.normalization."),
+    (r"\.conv(\d)\.", lambda m: f".layer.{int(m[1]) - 1}.convolution."),
+    (r"\.bn(\d)\.", lambda m: f".layer.{int(m[1]) - 1}.normalization."),
     (r"\.downsample\.0\.", ".shortcut.convolution."),
     (r"\.downsample\.1\.", ".shortcut.normalization."),
 )
@@ -136,11 +133,6 @@ def resnet(config: Mapping[str, Any], tensors: Tensors, where: Path) -> Any:
     """A ResNet whose tensors have torchvision's names; `fc` is not part of it."""
     renamed = {}
     for name, one in tensors.items():
-        name = re.sub(
-            r"^layer(\d)\.(\d+)",
-            lambda found: f"encoder.stages.{int(found[1]) - 1}.layers.{found[2]}",
-            name,
-        )
         for pattern, new in _RESNET:
             name = re.sub(pattern, new, name)
         renamed[name] = one

@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from medebench.cases.open_case import OpenCase
 from medebench.images.picture import Picture
-from medebench.models import Ask, Caller, Client
+from medebench.models import Ask, Caller, Provider
 from medebench.outputs import Output
 
 
@@ -48,7 +48,7 @@ class Judge(Protocol):
     sees: tuple[str, ...]
 
     @property
-    def client(self) -> Client | None:
+    def client(self) -> Provider | None:
         """Who is asked; None: nobody, and `assess` does not wait."""
         ...
 

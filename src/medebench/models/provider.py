@@ -50,7 +50,7 @@ class Reply:
 
 
 class Provider(ABC):
-    """One model of a provider, a `Client`. Subclasses write the attributes and `send`."""
+    """One model of a provider, at one address. Subclasses write the attributes and `send`."""
 
     #: The name before the colon in a model's name, in ledgers and in price files.
     vendor: ClassVar[str]
@@ -189,6 +189,7 @@ class Provider(ABC):
         return found
 
     def identity(self) -> dict[str, str]:
+        """What an answer depends on besides the question; part of the cache key."""
         own = {"vendor": self.vendor, "model": self.model, "url": self.endpoint.url}
         # Always so today; answers that were kept when they could be set are found by them.
         return own | {"detail": "high", "structured": "True"}
@@ -206,9 +207,11 @@ class Provider(ABC):
         return CallEstimate(tokens_in, drawn + likely, cost, most)
 
     def scrub(self, text: str) -> str:
+        """`text` without any secret of this client."""
         return self._scrubber(text)
 
     async def ask(self, ask: Ask, timeout: float) -> Answer:
+        """The answer to a single call, or a `Fault`; the Caller handles retries."""
         loop = asyncio.get_running_loop()
         if loop not in self._opened:
             self._opened[loop] = self.open()

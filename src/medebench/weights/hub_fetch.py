@@ -84,10 +84,7 @@ def _snapshot(
     missing = [one for one in files if here is None or not (here / one.name).is_file()]
     patterns = [glob.escape(one.name) for one in files]
     with watched(watch, sum(one.size for one in missing), progress):
-        if local is None:
-            snapshot_download(hub.id, allow_patterns=patterns)
-        else:
-            snapshot_download(hub.id, allow_patterns=patterns, local_dir=local)
+        snapshot_download(hub.id, allow_patterns=patterns, local_dir=local)
 
 
 def _check(hub: Hub, files: list[_File], folder: Path) -> None:

@@ -16,11 +16,11 @@ from medebench.errors import InputError, MedebenchError
 from medebench.files import sha256
 from medebench.images.picture import Picture
 from medebench.metrics.metric import BatchMetric, Measured, MetricInfo, Subject, Undefined
+from medebench.metrics.perceptual.backbones import BACKBONES
 from medebench.metrics.perceptual.lpips_comparer import Comparer, Comparison, shared_comparer
 from medebench.metrics.perceptual.lpips_distance import (
     check_roi,
     check_size,
-    find_backbone,
     low_for,
     number,
 )
@@ -93,7 +93,7 @@ class Lpips(BatchMetric):
     ) -> None:
         self.info = info
         self.net = info.name.split("_")[1]
-        self.backbone = find_backbone(self.net)
+        self.backbone = BACKBONES[self.net]
         self.device = device
         self.batch = batch
         #: Pictures that went through the network for this metric.

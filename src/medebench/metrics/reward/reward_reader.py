@@ -62,7 +62,6 @@ class RewardReader:
         self.batch = batch or BATCH
         #: Pictures that were looked at, and pairs that were scored.
         self.looked = self.scored = 0
-        self._network: RewardNetwork | None = None
         self._seen: OrderedDict[str, Tensor] = OrderedDict()
 
     def problem(self) -> str | None:
@@ -135,7 +134,7 @@ class RewardReader:
 
     def close(self) -> None:
         """Release the network; the next pair loads it again."""
-        self._network = None
+        self.__dict__.pop("_network", None)
         self._seen.clear()
         if "store" in self.__dict__:
             self.store.close()
@@ -143,7 +142,7 @@ class RewardReader:
     def _score(self, asked: Sequence[RewardQuery]) -> list[float]:
         import torch
 
-        network = self._load()
+        network = self._network
         ids = torch.zeros((len(asked), LONGEST), dtype=torch.long)
         mask = torch.zeros_like(ids)
         for row, one in enumerate(asked):
@@ -169,17 +168,16 @@ class RewardReader:
             self._seen.popitem(last=False)
         return stacked
 
-    def _load(self) -> RewardNetwork:
-        if self._network is None:
-            network = load_network(self.checkpoint, choose_device(self.device))
-            words = self.tokenizer.get_vocab_size(with_added_tokens=True)
-            if words != network.words:
-                raise InputError(
-                    f"{self.checkpoint}: was trained with {network.words} tokens, but the tokenizer"
-                    f" has {words}; use the tokenizer of {TOKENIZER}"
-                )
-            self._network = network
-        return self._network
+    @cached_property
+    def _network(self) -> RewardNetwork:
+        network = load_network(self.checkpoint, choose_device(self.device))
+        words = self.tokenizer.get_vocab_size(with_added_tokens=True)
+        if words != network.words:
+            raise InputError(
+                f"{self.checkpoint}: was trained with {network.words} tokens, but the tokenizer"
+                f" has {words}; use the tokenizer of {TOKENIZER}"
+            )
+        return network
 
 
 _readers: Shared[RewardReader] = Shared()

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from medebench.models import NOT_ASKED, Answer, Ask, Caller, Client, Failure
+from medebench.models import NOT_ASKED, Answer, Ask, Caller, Failure, Provider
 from medebench.models.writing.valid_answers import TRIES, obtain
 from medebench.models.writing.writer_prompts import Instruction
 from medebench.models.writing.written_answers import Reading
@@ -22,7 +22,7 @@ Read = Callable[[Answer], Reading[str]]
 class LlmSession:
     """A client and its Caller, which is made when it is first needed and again after `close`."""
 
-    def __init__(self, client: Client, max_cost: float | None) -> None:
+    def __init__(self, client: Provider, max_cost: float | None) -> None:
         self.client = client
         self._calls = SharedCaller(partial(Caller, client, max_cost=max_cost))
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from medebench.cases.open_case import open_case
 from medebench.errors import InputError, NotReadyError, one_line
-from medebench.models import Client
+from medebench.models import Provider
 from medebench.models.tally import Plan
 from medebench.outputs import Output
 from medebench.settings import split_name
@@ -62,7 +62,7 @@ class Wrapper(Editor):
         if self._lacks:
             raise NotReadyError(f"editor '{type(self).__name__.lower()}': {self._lacks[0]}")
 
-    def _session(self, client: Client) -> LlmSession:
+    def _session(self, client: Provider) -> LlmSession:
         key = (client.name, client.identity().get("url", ""))
         return self._sessions.setdefault(key, LlmSession(client, self.settings.max_cost))
 
