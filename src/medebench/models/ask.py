@@ -83,13 +83,3 @@ class Failure:
     reason: str
     kind: str
     attempts: int = 0
-
-
-@dataclass(frozen=True)
-class CallEstimate:
-    """Before the call: likely tokens and cost, and `most`, the cost if `max_tokens` are used."""
-
-    tokens_in: int
-    tokens_out: int
-    cost: float | None
-    most: float | None

@@ -130,8 +130,7 @@ class Caller:
         for ask in asks:
             key = self.key(ask)
             if key not in keys and (self._fresh or self.cache.get(key) is None):
-                one = self.client.estimate(ask)
-                plans.append(Plan(1, 0, one.tokens_in, one.tokens_out, one.cost, one.most))
+                plans.append(self.client.estimate(ask))
             else:
                 plans.append(Plan(0, 1, 0, 0, 0.0, 0.0))
             keys.add(key)

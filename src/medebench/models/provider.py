@@ -23,13 +23,14 @@ from typing import Any, ClassVar
 from medebench.device import is_installed
 from medebench.errors import InputError, NotReadyError
 from medebench.models.api_keys import find_key, need_key
-from medebench.models.ask import Answer, Ask, CallEstimate, Image
+from medebench.models.ask import Answer, Ask, Image
 from medebench.models.bounded_http import LARGEST_TEXT, bounded_client
 from medebench.models.endpoint import Endpoint, read_endpoint
 from medebench.models.fault import Fault, StatusError, find_fault, shown
 from medebench.models.prices import Price, find_price
 from medebench.models.response_body import Body, parse_body
 from medebench.models.secret import Scrubber, Secret
+from medebench.models.tally import Plan
 from medebench.models.token_counts import patches, text_tokens
 from medebench.models.unsupported import blamed, doubted, optional_parameters, remembered_as
 
@@ -194,17 +195,18 @@ class Provider(ABC):
         # Always so today; answers that were kept when they could be set are found by them.
         return own | {"detail": "high", "structured": "True"}
 
-    def estimate(self, ask: Ask) -> CallEstimate:
+    def estimate(self, ask: Ask) -> Plan:
+        """Of one call, before it is made."""
         pictures, drawn = self._shown(ask), self._drawn(ask)
         tokens_in = text_tokens(ask) + pictures
         likely = min(ask.likely_tokens or ask.max_tokens, ask.max_tokens)
         if self.price is None:
-            return CallEstimate(tokens_in, drawn + likely, None, None)
+            return Plan(1, 0, tokens_in, drawn + likely, None, None)
         cost, most = (
             self.price.cost(tokens_in, drawn + words, pictures, drawn)
             for words in (likely, ask.max_tokens)
         )
-        return CallEstimate(tokens_in, drawn + likely, cost, most)
+        return Plan(1, 0, tokens_in, drawn + likely, cost, most)
 
     def scrub(self, text: str) -> str:
         """`text` without any secret of this client."""

@@ -27,7 +27,10 @@ class Tally:
 
 @dataclass(frozen=True)
 class Plan:
-    """What asking would take: calls, answers already cached, and cost."""
+    """What asking would take: calls, answers already cached, likely tokens and cost.
+
+    `most` is the cost if `max_tokens` are used.
+    """
 
     calls: int
     cached: int

@@ -61,16 +61,9 @@ class LlmSession:
 
     def told(self, outcome: Outcome[str]) -> dict[str, Any]:
         """What stands in the ledger of how an instruction came about."""
-        told: dict[str, Any] = {
-            "model": self.client.name,
-            "answered_by": outcome.model,
-            "instruction": outcome.instruction,
-            "cost": outcome.cost,
-            "tokens_in": outcome.tokens_in,
-            "tokens_out": outcome.tokens_out,
-            "tries": outcome.tries,
-            "cached": outcome.cached,
-        }
+        told: dict[str, Any] = {"model": self.client.name, "answered_by": outcome.model}
+        spent = ("instruction", "cost", "tokens_in", "tokens_out", "tries", "cached")
+        told |= {name: getattr(outcome, name) for name in spent}
         return told if outcome.reason is None else told | {"reason": outcome.reason}
 
 

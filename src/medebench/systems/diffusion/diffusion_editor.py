@@ -178,6 +178,10 @@ class DiffusionEditor(Editor):
         size = settings.size or loaded.size
         return frame_for(case.previous, size, loaded.multiple, settings.framing)
 
+    def _told(self, frame: Frame) -> dict[str, Any]:
+        """What the ledger keeps of an output besides what all of the family have."""
+        return {}
+
     def _text(self, request: Request) -> str:
         """What the pipeline is told."""
         return shown_text(request)
@@ -260,7 +264,7 @@ class DiffusionEditor(Editor):
         except Refused as refused:
             return refused
         attention = None if looked.map is None else frame.map_back(looked.map)
-        facts = {"frame": frame.facts(values), **(more or {})}
+        facts = {"frame": frame.facts(values), **(more or {}), **self._told(frame)}
         facts |= {"device": self._loaded.device, "dtype": self._loaded.dtype}
         return Output(picture, detail=facts | looked.facts(), attention=attention)
 

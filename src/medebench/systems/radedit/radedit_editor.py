@@ -10,7 +10,6 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from medebench.errors import NotReadyError
-from medebench.outputs import Output
 from medebench.quiet import quiet
 from medebench.systems.diffusion.diffusion_editor import DiffusionEditor, as_seen
 from medebench.systems.diffusion.model_frame import Frame
@@ -137,19 +136,12 @@ class RadEdit(DiffusionEditor):
             # What the family expects of a pipeline's call.
             return SimpleNamespace(images=network.decode(edited)), seen.maps(width, height)
 
-    def _made(
-        self,
-        values: Any,
-        frame: Frame,
-        looked: Looked,
-        blackened: bool,
-        more: dict[str, Any] | None = None,
-    ) -> Output | Refused:
+    def _told(self, frame: Frame) -> dict[str, Any]:
         (one,) = _framed([frame])
         settings = self.settings
         facts = {key: getattr(settings, key) for key in ("steps", "skip", "guidance")}
         facts |= one.told | ({"pasted": True} if one.original is not None else {})
-        return super()._made(values, frame, looked, blackened, {**(more or {}), "radedit": facts})
+        return {"radedit": facts}
 
 
 def _framed(frames: Sequence[Frame]) -> list[Framed]:
