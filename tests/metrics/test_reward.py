@@ -13,10 +13,9 @@ from torch import nn
 from medebench.cases import load_cases, open_case
 from medebench.errors import InputError, NotReadyError
 from medebench.metrics import Measured, Subject, Undefined, find_metrics
-from medebench.metrics.reward.reward_inputs import finish, prepare
 from medebench.metrics.reward.reward_metrics import INFOS, make, reward_metric
 from medebench.metrics.reward.reward_network import load_network
-from medebench.metrics.reward.reward_reader import RewardReader
+from medebench.metrics.reward.reward_reader import RewardReader, finish, prepare
 from tests.conftest import draw
 from tests.references import run_reference
 

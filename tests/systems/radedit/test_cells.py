@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from medebench.systems.radedit.mask_cells import to_cells
+from medebench.systems.radedit.mask_sources import to_cells
 
 sides = st.integers(1, 9)
 masks = st.tuples(sides, sides).flatmap(lambda shape: arrays(bool, shape))
