@@ -14,7 +14,7 @@ from medebench.models.writing.change_descriptions import describe_ask, describe_
 from medebench.models.writing.paraphrases import paraphrase, paraphrase_ask
 from medebench.models.writing.text_rules import field_problem, paraphrase_problem, sentence_problem
 from medebench.models.writing.writer_prompts import DESCRIPTION, PARAPHRASES
-from medebench.models.writing.written_texts import Change, Written
+from medebench.models.writing.written_answers import Change, Written
 from tests.conftest import write_set
 from tests.models.server import FakeServer, always, in_turn, mixture
 from tests.patience import PATIENCE

@@ -1,12 +1,17 @@
-"""An encoder with its memory: every picture and text goes through the network once."""
+"""An encoder with its memory: every picture and text goes through the network once.
+
+All that use the same encoder share one extractor.
+"""
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +19,7 @@ from numpy.typing import NDArray
 from medebench.encoders.encoder import Encoder, Features, TextFeatures
 from medebench.encoders.feature_store import FeatureStore, picture_key, text_key
 from medebench.encoders.image_framing import Framing
+from medebench.files import cache_folder
 from medebench.images.picture import Picture
 
 #: Vectors kept in memory for the metrics that share an encoder.
@@ -112,3 +118,35 @@ class Extractor:
         self._remembered |= {key: np.asarray(one, np.float32) for key, one in vectors.items()}
         while len(self._remembered) > _REMEMBERED:
             self._remembered.popitem(last=False)
+
+
+Thing = TypeVar("Thing")
+
+
+class Shared(Generic[Thing]):
+    """Made for the first who asks; everybody who asks for the same has it, as long as any does."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._made: WeakValueDictionary[Hashable, Thing] = WeakValueDictionary()
+
+    def get(self, key: Hashable, make: Callable[[], Thing]) -> Thing:
+        with self._lock:
+            if (found := self._made.get(key)) is None:
+                found = self._made[key] = make()
+            return found
+
+
+_extractors: Shared[Extractor] = Shared()
+_encoders: Shared[Encoder] = Shared()
+
+
+def shared_extractor(encoder: Encoder, framing: Framing = "own") -> Extractor:
+    """The extractor that everybody with an encoder like this one has; gone with its last user.
+
+    Those that frame pictures in different ways have the network in common.
+    """
+    place = encoder.device, cache_folder()
+    loaded = _encoders.get((encoder.identity, *place), lambda: encoder)
+    key = (encoder.identified(framing), *place)
+    return _extractors.get(key, lambda: Extractor(loaded, framing=framing))

@@ -26,9 +26,8 @@ import numpy as np
 from medebench.cases.open_case import once
 from medebench.encoders.encoder import Encoder, Features, TextFeatures
 from medebench.encoders.encoder_lookup import encoder_name, find_encoder, reads_texts
-from medebench.encoders.extractor import Extractor, Shown
+from medebench.encoders.extractor import Extractor, Shown, shared_extractor
 from medebench.encoders.image_framing import Framing
-from medebench.encoders.shared_extractor import shared_extractor
 from medebench.errors import ImageError, InputError
 from medebench.metrics.metric import BatchMetric, Measured, MetricInfo, Subject, Undefined
 

@@ -30,8 +30,7 @@ from medebench.models.fault import Fault, StatusError, find_fault, shown
 from medebench.models.prices import Price, find_price
 from medebench.models.response_body import Body, parse_body
 from medebench.models.secret import Scrubber, Secret
-from medebench.models.tally import Plan
-from medebench.models.token_counts import patches, text_tokens
+from medebench.models.tally import Plan, patches, text_tokens
 from medebench.models.unsupported import blamed, doubted, optional_parameters, remembered_as
 
 

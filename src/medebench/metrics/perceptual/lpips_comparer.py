@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medebench.device import choose_device, exact, free_memory, out_of_memory, release_memory
-from medebench.encoders.shared_extractor import Shared
+from medebench.encoders.extractor import Shared
 from medebench.images.picture import Picture
 from medebench.metrics.metric import Undefined
 from medebench.metrics.perceptual.backbones import BACKBONES, Backbone

@@ -16,9 +16,9 @@ from PIL import Image
 from medebench.cases.open_case import once
 from medebench.device import TRANSFORMERS, choose_device, exact, missing_releases, no_device
 from medebench.encoders.encoder import scaled
+from medebench.encoders.extractor import Shared
 from medebench.encoders.feature_store import FeatureStore, picture_key, text_key
 from medebench.encoders.image_framing import CLIP_MEAN, CLIP_STD, middle, shorter_side
-from medebench.encoders.shared_extractor import Shared
 from medebench.encoders.wordpiece import FILES, open_tokenizer, vocabulary
 from medebench.errors import InputError, MedebenchError, NotReadyError
 from medebench.files import sha256

@@ -26,7 +26,7 @@ from medebench.models.fault import Fault
 from medebench.models.prices import Price, list_prices
 from medebench.models.provider import Provider, Reply
 from medebench.models.response_body import count_of, field, text_of
-from medebench.models.token_counts import patches
+from medebench.models.tally import patches
 
 _FINISH = {"content_filter": "refusal", "max_tokens": "length"}
 #: Longest matching beginning of the name wins: (base, tile).

@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 from medebench.models import NOT_ASKED, Answer, Ask, Caller, Failure, Provider
 from medebench.models.writing.valid_answers import TRIES, obtain
 from medebench.models.writing.writer_prompts import Instruction
-from medebench.models.writing.written_answers import Reading
-from medebench.models.writing.written_texts import Outcome
+from medebench.models.writing.written_answers import Outcome, Reading
 from medebench.systems.composed.prompts import as_answer
 from medebench.systems.request import NotTried
 from medebench.systems.shared_caller import SharedCaller

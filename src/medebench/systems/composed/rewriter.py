@@ -18,8 +18,7 @@ from medebench.images.picture import Picture
 from medebench.metrics.colour import lengths, soft_lab
 from medebench.models import Ask, Image, encode_for_model
 from medebench.models.prompt_text import visible_line
-from medebench.systems.composed.drafts import Attempt
-from medebench.systems.composed.judge_opinion import Opinion
+from medebench.systems.composed.drafts import Attempt, Opinion
 from medebench.systems.composed.llm_session import LlmSession
 from medebench.systems.composed.prompts import (
     AFTER_REVIEW,
