@@ -16,9 +16,8 @@ from medebench.models.answer_cache import AnswerCache, key_of
 from medebench.models.ask import Answer, Ask, Failure
 from medebench.models.budget import Budget
 from medebench.models.concurrency import Gate
-from medebench.models.event_loop import LoopThread
+from medebench.models.event_loop import LoopThread, run_all
 from medebench.models.fault import MAYBE_BILLED, Fault
-from medebench.models.gather import run_all
 from medebench.models.provider import Provider
 from medebench.models.retry import Limits, pause
 from medebench.models.tally import Plan, Tally, add_costs, add_plans

@@ -15,7 +15,7 @@ from medebench.models import Ask, Failure
 from medebench.models.model_lookup import names_model
 from medebench.models.tally import add_costs
 from medebench.outputs import Output
-from medebench.systems.composed.llm_session import LlmSession
+from medebench.systems.composed.wrapper import LlmSession
 
 
 @dataclass(frozen=True)

@@ -19,13 +19,13 @@ from medebench.metrics.colour import lengths, soft_lab
 from medebench.models import Ask, Image, encode_for_model
 from medebench.models.prompt_text import visible_line
 from medebench.systems.composed.drafts import Attempt, Opinion
-from medebench.systems.composed.llm_session import LlmSession
 from medebench.systems.composed.prompts import (
     AFTER_REVIEW,
     IMAGE_SIZE,
     read_instruction,
     review_ask,
 )
+from medebench.systems.composed.wrapper import LlmSession
 from medebench.systems.request import Request
 
 #: The rules' name and version, for the ledger; other sentences are other rules.
