@@ -104,7 +104,7 @@ def _memory() -> Path:
 def _read_memory() -> dict[str, Entry]:
     """What is remembered; nothing where the file is not there or not ours."""
     try:
-        return TypeAdapter(dict[str, Entry]).validate_json(_memory().read_bytes())
+        return TypeAdapter(dict[str, Entry]).validate_json(_memory().read_bytes(), strict=True)
     except (OSError, ValueError):
         return {}
 
