@@ -232,6 +232,6 @@ class RewardReader:
 _readers: Shared[RewardReader] = Shared()
 
 
-def shared_reader(*given: Any) -> RewardReader:
+def shared_reader(which: str | None, device: str, batch: int | None) -> RewardReader:
     """One for all metrics that ask for the same."""
-    return _readers.get(given, lambda: RewardReader(*given))
+    return _readers.get((which, device, batch), lambda: RewardReader(which, device, batch))
