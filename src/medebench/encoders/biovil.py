@@ -20,7 +20,7 @@ from PIL import Image
 from medebench.device import exact
 from medebench.encoders.encoder import Features, TextFeatures
 from medebench.encoders.image_framing import MARKS, Framing, middle, shorter_side
-from medebench.encoders.pretrained_encoder import as_rows, read_config
+from medebench.encoders.local_encoder import as_rows, read_config
 from medebench.encoders.towers import (
     RESNET50,
     TextTower,

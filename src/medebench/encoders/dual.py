@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from medebench.device import is_installed
 from medebench.encoders.encoder import TextFeatures
-from medebench.encoders.pretrained_encoder import PretrainedEncoder, as_rows
+from medebench.encoders.local_encoder import PretrainedEncoder, as_rows
 from medebench.errors import NotReadyError
 from medebench.quiet import quiet
 

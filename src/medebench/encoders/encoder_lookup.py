@@ -11,8 +11,8 @@ from typing import cast
 
 from medebench.encoders.dual import DualEncoder, SingleEncoder
 from medebench.encoders.encoder import Encoder
+from medebench.encoders.local_encoder import read_config
 from medebench.encoders.medclip import is_medclip
-from medebench.encoders.pretrained_encoder import read_config
 from medebench.entry import Entry
 from medebench.errors import InputError
 from medebench.registry import Registry

@@ -19,7 +19,7 @@ from PIL import Image
 
 from medebench.device import exact
 from medebench.encoders.encoder import Features, scaled
-from medebench.encoders.pretrained_encoder import as_rows
+from medebench.encoders.local_encoder import as_rows
 from medebench.encoders.towers import (
     RESNET50,
     Tensors,

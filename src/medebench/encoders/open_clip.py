@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from medebench.device import TRANSFORMERS, exact, missing_releases, release_of
 from medebench.encoders.encoder import Features, TextFeatures
-from medebench.encoders.local_encoder import AssembledEncoder, FramedEncoder
+from medebench.encoders.local_encoder import AssembledEncoder, FramedEncoder, as_rows
 from medebench.encoders.open_clip_folder import Look, OpenClipFolder
-from medebench.encoders.pretrained_encoder import as_rows
 from medebench.encoders.towers import offline
 from medebench.errors import InputError, NotReadyError, one_line
 from medebench.weights.identity_hash import sha256_of

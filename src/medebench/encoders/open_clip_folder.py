@@ -24,7 +24,7 @@ from medebench.errors import InputError, NotReadyError
 from medebench.images.picture import Picture
 from medebench.weights import Found, find_weights
 from medebench.weights.hub_cache import in_hub_cache
-from medebench.weights.model_settings import read_json
+from medebench.weights.safetensors import read_json
 
 CONFIG = "open_clip_config.json"
 #: In the order in which open_clip looks for them.

@@ -24,7 +24,7 @@ from medebench.encoders.image_framing import shorter_side
 from medebench.errors import InputError
 from medebench.files import sha256
 from medebench.images.picture import Picture
-from medebench.weights.model_settings import read_json
+from medebench.weights.safetensors import read_json
 
 Size: TypeAlias = tuple[int, int]
 Colour: TypeAlias = tuple[float, float, float]

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from medebench.device import exact
 from medebench.encoders.encoder import TextFeatures
-from medebench.encoders.local_encoder import AssembledEncoder
-from medebench.encoders.pretrained_encoder import as_rows
+from medebench.encoders.local_encoder import AssembledEncoder, as_rows
 from medebench.encoders.wordpiece import WordPieces
 from medebench.errors import InputError, one_line
 from medebench.quiet import quiet

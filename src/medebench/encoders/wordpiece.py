@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from medebench.errors import InputError, one_line
-from medebench.weights.model_settings import read_json
+from medebench.weights.safetensors import read_json
 
 if TYPE_CHECKING:
     from torch import Tensor
