@@ -15,9 +15,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medebench.encoders.dual import DualEncoder
+from medebench.encoders.dual import DualEncoder, SingleEncoder
 from medebench.encoders.encoder import Encoder, Features
-from medebench.encoders.image_only import SingleEncoder
 from medebench.errors import InputError, NotReadyError
 from tests.conftest import draw
 from tests.systems.conftest import COMMIT, into_cache

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from medebench.encoders.encoder import TextFeatures
-from medebench.encoders.extractor import Extractor
+from medebench.encoders.extractor import Extractor, shared_extractor
 from medebench.encoders.feature_store import text_key
-from medebench.encoders.shared_extractor import shared_extractor
 from tests.conftest import draw
 from tests.encoders.plain import PlainEncoder
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from medebench.encoders.dual import DualEncoder
+from medebench.encoders.dual import DualEncoder, SingleEncoder
 from medebench.encoders.encoder import Encoder
 from medebench.encoders.encoder_lookup import (
     DEFAULT,
@@ -19,7 +19,6 @@ from medebench.encoders.encoder_lookup import (
     find_encoder,
     reads_texts,
 )
-from medebench.encoders.image_only import SingleEncoder
 from medebench.encoders.open_clip import OpenClipEncoder
 from medebench.errors import InputError, NotReadyError
 from medebench.weights import KNOWN

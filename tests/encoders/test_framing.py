@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from medebench.encoders.biovil import BioVilEncoder
 from medebench.encoders.dual import DualEncoder
 from medebench.encoders.encoder import Encoder
+from medebench.encoders.extractor import shared_extractor
 from medebench.encoders.image_framing import pointwise
 from medebench.encoders.medclip import MedClipEncoder
 from medebench.encoders.open_clip import OpenClipEncoder
 from medebench.encoders.open_clip_folder import Look
 from medebench.encoders.preprocess import Preprocess
-from medebench.encoders.shared_extractor import shared_extractor
 from medebench.errors import InputError
 from medebench.metrics.semantic import FAMILIES, make, semantic_metric
 from tests.conftest import draw
@@ -34,7 +34,7 @@ def preprocess(resize: Any, crop: Any) -> Preprocess:
 
 def transformers_encoder(resize: Any, crop: Any) -> Encoder:
     encoder = DualEncoder("none")
-    encoder.preprocess = preprocess(resize, crop)
+    encoder.look = preprocess(resize, crop)
     return encoder
 
 

@@ -98,7 +98,9 @@ class Made:
         }
 
     def encoder(self, folder: Path | None = None) -> MedClipEncoder:
-        return MedClipEncoder(str(folder or self.folder), "medclip", "cpu", sizes=SIZES)
+        encoder = MedClipEncoder(str(folder or self.folder), "medclip", "cpu")
+        encoder.sizes = SIZES
+        return encoder
 
 
 @pytest.fixture(scope="module")

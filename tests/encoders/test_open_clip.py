@@ -386,6 +386,6 @@ def test_identity_is_that_of_weights_and_preparation(tmp_path):
 def test_every_picture_gets_the_shape_that_the_network_wants(mode, size, shape):
     look = Look(*size, (0.5,) * 3, (0.5,) * 3, "bicubic", mode, 0)
     prepared = look.prepare(np.full((*shape, 3), 200, np.uint8), 255)
-    assert prepared.shape == (*size, 3)
+    assert prepared.shape == (3, *size)
     if mode != "longest":
         assert (prepared == 200).all()

@@ -96,6 +96,10 @@ def rubric(tmp_path):
     return load_rubric(tmp_path / "mine.yaml")
 
 
+def parts(filled):
+    return [part for turn in filled.turns for part in turn.parts]
+
+
 def read(rubric, text, scores=SCORES):
     return parse(text, scores, rubric.vocabulary)
 
@@ -162,12 +166,12 @@ def test_it_shows_its_roles_and_asks_for_its_keys(rubric, small_set):
     there = {"previous", "output", "output_text", "reference", "reference_text"}
     filled = rubric.fill(case, there)
     order = ["previous", "output", "output_text", "reference", "reference_text"]
-    assert [part.role for part in filled.parts if isinstance(part, Slot)] == order
-    assert filled.schema["required"] == list(ANSWER)
-    form = filled.parts[-1]
+    assert [part.role for part in parts(filled) if isinstance(part, Slot)] == order
+    assert filled.turns[-1].schema["required"] == list(ANSWER)
+    form = parts(filled)[-1]
     assert all(f'"{key}"' in form for key in ANSWER) and "differences" not in form
     alone = rubric.fill(case, there - {"reference_text"})
-    assert [part.role for part in alone.parts if isinstance(part, Slot)] == order[:3]
+    assert [part.role for part in parts(alone) if isinstance(part, Slot)] == order[:3]
     with pytest.raises(Undefined, match="no output_text"):
         rubric.fill(case, {"previous", "output"})
 

@@ -45,8 +45,12 @@ SOURCE = (Path(load_rubric.__code__.co_filename).parent / "rubrics" / "descripti
 )
 
 
+def parts(filled):
+    return [part for turn in filled.turns for part in turn.parts]
+
+
 def texts(filled):
-    return "\n".join([filled.system, *(part for part in filled.parts if isinstance(part, str))])
+    return "\n".join([filled.system, *(part for part in parts(filled) if isinstance(part, str))])
 
 
 def write(folder, changes=None, text=None):
@@ -102,16 +106,15 @@ def test_hash_depends_on_every_field(changes, tmp_path):
 def test_every_rubric_fills(name, calls):
     rubric = load_rubric(name).model_copy(update={"calls": calls})
     filled = rubric.fill(CASE, ROLES)
-    slots = [part.role for part in filled.parts if isinstance(part, Slot)]
+    slots = [part.role for part in parts(filled) if isinstance(part, Slot)]
     assert slots == ["previous", "output"] + ["reference"] * (rubric.reference == "required")
     assert len(filled.turns) == calls
     guide = CASE.description if rubric.guide == "description" else CASE.prompt
     other = CASE.prompt if rubric.guide == "description" else CASE.description
     assert guide in texts(filled) and other not in texts(filled)
-    assert [key in filled.schema["properties"] for key in KEYS.values()] == [
-        score in rubric.scores for score in KEYS
-    ]
-    assert ("differences" in filled.schema["properties"]) == (calls == 1)
+    asked = filled.turns[-1].schema["properties"]
+    assert [key in asked for key in KEYS.values()] == [score in rubric.scores for score in KEYS]
+    assert ("differences" in asked) == (calls == 1)
     assert "IMAGE 3" not in texts(filled) or "reference" in slots
     assert not re.search(r"\{[a-z_]+\}", texts(filled))
 
@@ -129,7 +132,7 @@ def test_what_a_case_lacks_is_a_reason(name):
         rubric.fill(CASE, BARE)
     optional = rubric.model_copy(update={"reference": "optional"})
     there, absent = (optional.fill(CASE, there) for there in (ROLES, BARE))
-    assert Slot("reference") in there.parts and Slot("reference") not in absent.parts
+    assert Slot("reference") in parts(there) and Slot("reference") not in parts(absent)
 
 
 @pytest.mark.parametrize("name", builtin_rubrics())
@@ -144,9 +147,9 @@ def test_nothing_else_of_the_case_leaks(name):
 def test_the_same_answer_form_is_in_text_and_schema():
     filled = load_rubric("description-context").fill(CASE, ROLES)
     form = texts(filled)
-    for key in filled.schema["required"]:
+    for key in filled.turns[-1].schema["required"]:
         assert f'"{key}"' in form
-    assert filled.schema["additionalProperties"] is False
+    assert filled.turns[-1].schema["additionalProperties"] is False
     # The form itself, sent back, is no answer.
     assert parse(form, ["ea", "vq", "context"]).scores == {}
 

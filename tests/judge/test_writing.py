@@ -10,17 +10,11 @@ import pytest
 from medebench.cases import load_cases, open_case
 from medebench.errors import InputError
 from medebench.models import AnswerCache, Caller, Limits, find_client
-from medebench.models.writing import (
-    DESCRIPTION,
-    PARAPHRASES,
-    Change,
-    Written,
-    describe_ask,
-    describe_changes,
-    paraphrase,
-    paraphrase_ask,
-)
+from medebench.models.writing.change_descriptions import describe_ask, describe_changes
+from medebench.models.writing.paraphrases import paraphrase, paraphrase_ask
 from medebench.models.writing.text_rules import field_problem, paraphrase_problem, sentence_problem
+from medebench.models.writing.writer_prompts import DESCRIPTION, PARAPHRASES
+from medebench.models.writing.written_answers import Change, Written
 from tests.conftest import write_set
 from tests.models.server import FakeServer, always, in_turn, mixture
 from tests.patience import PATIENCE

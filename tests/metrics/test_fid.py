@@ -11,10 +11,8 @@ from scipy.linalg import sqrtm
 from medebench.errors import InputError
 from medebench.metrics import Undefined
 from medebench.metrics.realism.fid import (
-    Moments,
     fid,
     fid_floor,
-    fid_of_moments,
     fid_with_error,
     relabelled,
 )
@@ -117,53 +115,6 @@ def test_one_dimension_by_hand():
     expected = (first.mean() - second.mean()) ** 2
     expected += (np.std(first, ddof=1) - np.std(second, ddof=1)) ** 2
     assert fid(first, second) == pytest.approx(expected, rel=1e-12)
-
-
-@settings(deadline=None, max_examples=40)
-@given(
-    st.integers(2, 40),
-    st.integers(2, 40),
-    st.integers(1, 24),
-    st.lists(st.integers(1, 12), max_size=8),
-    st.randoms(use_true_random=False),
-)
-def test_batches_in_any_order_are_one_set(n, m, d, cuts, random):
-    first, second = features(n, d, n), features(m, d, m + 100, shift=0.1)
-    one_shot = fid(first, second)
-    pieces = list(np.split(first, np.unique(np.clip(np.cumsum(cuts), 0, n))))
-    random.shuffle(pieces)
-    moments, rest = Moments(), Moments()
-    for number, piece in enumerate(pieces):
-        (rest if number % 3 == 2 else moments).add(piece)
-    moments.merge(rest)
-    assert moments.count == n
-    np.testing.assert_allclose(moments.mean, first.astype(float).mean(0), atol=1e-12)
-    np.testing.assert_allclose(
-        moments.covariance, np.atleast_2d(np.cov(first.astype(float), rowvar=False)), atol=1e-12
-    )
-    together = fid_of_moments(moments, Moments(second))
-    assert together == pytest.approx(one_shot, rel=1e-6, abs=1e-9)
-    assert fid_of_moments(Moments(second), moments) == pytest.approx(together, rel=1e-9, abs=1e-12)
-
-
-def test_moments_do_not_grow_with_the_number_of_pictures():
-    moments = Moments()
-    for seed in range(60):
-        moments.add(features(7, 10, seed))
-    assert moments.count == 420
-    assert sum(len(rows) for rows in moments._rows) <= 20
-    everything = np.concatenate([features(7, 10, seed) for seed in range(60)])
-    other = features(30, 10, 99)
-    found = fid_of_moments(moments, Moments(other))
-    assert found == pytest.approx(fid(everything, other), rel=1e-9)
-
-
-def test_merging_leaves_the_other_one_as_it_was():
-    first, second = Moments(features(9, 5, 1)), Moments(features(4, 5, 2))
-    before = second.covariance
-    first.merge(second)
-    first.add(features(30, 5, 3))
-    assert second.count == 4 and np.array_equal(second.covariance, before)
 
 
 def leave_one_out(first, second, groups, others):
@@ -271,10 +222,6 @@ def test_what_has_no_distance_is_a_reason():
     bad[2, 1] = np.nan
     with pytest.raises(Undefined, match="not a finite number"):
         fid(good, bad)
-    with pytest.raises(Undefined, match="not a finite number"):
-        Moments(bad)
-    with pytest.raises(Undefined):
-        fid_of_moments(Moments(), Moments(good))
 
 
 def test_wrong_calls_are_said():
@@ -282,10 +229,6 @@ def test_wrong_calls_are_said():
         fid(features(5, 4, 1), features(5, 3, 1))
     with pytest.raises(InputError, match="one row of equal length"):
         fid(np.zeros(5), np.zeros(5))
-    with pytest.raises(InputError, match="4 numbers per image, now 3"):
-        Moments(features(5, 4, 1)).add(features(5, 3, 1))
-    with pytest.raises(InputError, match="4 and 3"):
-        fid_of_moments(Moments(features(5, 4, 1)), Moments(features(5, 3, 1)))
     with pytest.raises(InputError, match="or neither"):
         pair(np.zeros((2, 1)), np.zeros((2, 1)), np.arange(2))
     with pytest.raises(InputError, match="one for each of 2 outputs and 3 references"):

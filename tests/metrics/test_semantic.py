@@ -19,9 +19,8 @@ from scipy.spatial import distance
 
 import medebench as mb
 from medebench.cases.case import Case
-from medebench.encoders.dual import DualEncoder
+from medebench.encoders.dual import DualEncoder, SingleEncoder
 from medebench.encoders.encoder import TextFeatures
-from medebench.encoders.image_only import SingleEncoder
 from medebench.errors import InputError, NotReadyError
 from medebench.metrics import find_metrics, metric_info, not_ready
 from medebench.metrics.metric import BatchMetric, Measured, Subject, Undefined

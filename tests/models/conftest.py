@@ -38,11 +38,7 @@ def call(tmp_path: Path) -> Callable[..., Caller]:
 
     def make(server: FakeServer, name: str = "openai:model", **given: Any) -> Caller:
         limits = {"timeout": PATIENCE, "attempts": 4, **given.pop("limits", {})}
-        client = find_client(
-            name,
-            base_url=server.base_url(name.partition(":")[0]),
-            settings=given.pop("settings", None),
-        )
+        client = find_client(name, server.base_url(name.partition(":")[0]))
         return Caller(client, limits=Limits(**limits), cache=AnswerCache(), seed=1, **given)
 
     return make

@@ -41,11 +41,6 @@ def test_images(vendor, model, size, expected):
     assert client.image_tokens(*size, Ask("", ())) == expected
 
 
-def test_low_detail_is_the_base_alone():
-    client = find_client("openai:gpt-4o", LOCAL, {"detail": "low"})
-    assert client.image_tokens(2000, 2000, Ask("", ())) == 85
-
-
 def test_text_and_images_add_up():
     image = encode_for_model(np.zeros((100, 200, 3), np.uint8))
     assert image.size == (200, 100)

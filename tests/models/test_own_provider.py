@@ -24,8 +24,9 @@ from medebench.models import (
     encode_for_model,
     find_client,
 )
-from medebench.models.model_lookup import PROVIDERS, names_model, split_name
+from medebench.models.model_lookup import PROVIDERS, names_model
 from medebench.runs.stages.judge_scores import JudgeLimits, JudgeStoppedError, estimate_judging
+from medebench.settings import split_name
 from tests.conftest import draw
 
 NAME = f"{__file__}:Postcard:tiny:7b"

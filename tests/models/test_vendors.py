@@ -136,11 +136,6 @@ def test_names_that_are_none():
             find_client(text)
 
 
-def test_an_unknown_setting_is_named():
-    with pytest.raises(InputError, match="detial"):
-        find_client("openai:x", "http://localhost:1/v1", {"detial": "low"})
-
-
 @pytest.mark.parametrize("vendor", VENDORS)
 def test_without_the_sdk_one_line_says_what_to_install(vendor, monkeypatch):
     import sys

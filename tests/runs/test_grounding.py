@@ -14,8 +14,7 @@ import medebench as mb
 from medebench.cli import app
 from medebench.errors import BusyError
 from medebench.grounding import FAILURE_TYPES, GROUNDING_METRICS, chance, hot_region, iou
-from medebench.grounding.attention_files import read_map, write_map
-from medebench.grounding.change_files import read_region
+from medebench.grounding.attention_files import read_map, read_region, write_map
 from medebench.reporting import build_report
 from medebench.runs.ledger import ScoreRow
 from medebench.runs.stages import attention_scores, change_scores

@@ -136,7 +136,7 @@ def qwen(pipelines: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> P
     monkeypatch.setattr(module, "VAE_IMAGE_SIZE", 64 * 64)
     monkeypatch.setattr(module, "CONDITION_IMAGE_SIZE", 32 * 32)
     monkeypatch.setattr(
-        "medebench.systems.diffusion.diffusion_device.has_torchvision", lambda: True
+        "medebench.systems.diffusion.diffusion_device.is_installed", lambda name: True
     )
     monkeypatch.setattr(
         "medebench.systems.diffusion.pipeline_loader.open_pipeline",

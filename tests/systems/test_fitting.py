@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from medebench.systems.answer_size import fit_answer
 from medebench.systems.request import Refused
+from medebench.systems.returned_output import fit_answer
 
 
 def slope(width: int, height: int, kind: type[Any] = np.uint8) -> Any:

@@ -167,7 +167,7 @@ def test_missing_packages_are_named(monkeypatch, refused, pix2pix):
 
 
 def test_qwen_without_torchvision_is_one_line(monkeypatch, refused, pipelines):
-    monkeypatch.setattr(diffusion_device, "has_torchvision", lambda: False)
+    monkeypatch.setattr(diffusion_device, "is_installed", lambda name: False)
     (line,) = refused(f"diffusers:{pipelines('qwen_edit')}")
     assert "its processor needs torchvision; pip install torchvision" in line
 

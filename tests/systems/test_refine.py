@@ -19,9 +19,8 @@ from medebench.models import encode_for_model
 from medebench.phantoms.drawings import write_phantoms
 from medebench.runs.generate_run import NotAllTriedError, estimate_generation
 from medebench.systems import case_seed, find_system
-from medebench.systems.composed import rewrite_rules
-from medebench.systems.composed.drafts import Attempt, best_of
-from medebench.systems.composed.judge_opinion import Opinion
+from medebench.systems.composed import rewriter as rewrite_rules
+from medebench.systems.composed.drafts import Attempt, Opinion, best_of
 from tests.conftest import write_set
 from tests.models.server import FakeServer
 from tests.systems.test_http import Server, as_json, inverted

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medebench.weights.hub_files import choose
+from medebench.weights.hub_fetch import choose
 
 
 def test_one_form_of_the_same_weights():

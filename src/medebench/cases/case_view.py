@@ -18,6 +18,7 @@ from medebench.outputs.notebook import image_html, text_html
 
 def describe_set(cases: CaseSet) -> dict[str, Any]:
     organs = Counter(case.organ or "(none)" for case in cases)
+    answers = sum(bool(case.answer) for case in cases)
     return {
         "name": cases.name,
         "source": cases.source,
@@ -26,13 +27,9 @@ def describe_set(cases: CaseSet) -> dict[str, Any]:
         "tasks": len({(case.organ, case.task) for case in cases}),
         "with reference": sum(case.reference is not None for case in cases),
         "with ROI": sum(case.roi is not None for case in cases),
-        **({} if cases.task == "editing" else {"task": cases.task, "with answer": _answers(cases)}),
+        **({} if cases.task == "editing" else {"task": cases.task, "with answer": answers}),
         "fingerprint": cases.fingerprint,
     }
-
-
-def _answers(cases: CaseSet) -> int:
-    return sum(bool(case.answer) for case in cases)
 
 
 def describe_case(case: Case) -> dict[str, Any]:

@@ -132,10 +132,5 @@ def hash_case(case: Case) -> CaseHash:
     return CaseHash(digest.hexdigest(), parts)
 
 
-def case_digest(case: Case) -> str:
-    """SHA-256 over the texts and the bytes of every file of the case."""
-    return hash_case(case).digest
-
-
 def _short(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:16]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,8 @@ from medebench.images.picture import (
     resize_mask,
 )
 from medebench.outputs import Output
+
+Made = TypeVar("Made")
 
 
 class OpenCase:
@@ -49,8 +52,7 @@ class OpenCase:
             raise ImageError(
                 f"{self.case.previous}: has values above {self.case.bits} bits; correct 'bits'"
             )
-        picture.setflags(write=False)
-        return picture
+        return _locked(picture)
 
     def image(self, role: str) -> Picture:
         """An input image: the previous one, or another on its own grid."""
@@ -59,10 +61,7 @@ class OpenCase:
         if role not in self.case.images:
             raise InputError(f"case {self.case.id}: has no image '{role}'")
         kept: dict[str, Picture] = self.memo.setdefault("images", {})
-        if role not in kept:
-            kept[role] = read_picture(self.case.images[role])
-            kept[role].setflags(write=False)
-        return kept[role]
+        return once(kept, role, lambda: _locked(read_picture(self.case.images[role])))
 
     @cached_property
     def source(self) -> str:
@@ -76,9 +75,7 @@ class OpenCase:
         if self.case.reference is None:
             raise InputError(f"case {self.case.id}: has no reference image")
         picture = read_picture(self.case.reference)
-        picture = picture if self.case.previous is None else self.fit(picture)
-        picture.setflags(write=False)
-        return picture
+        return _locked(picture if self.case.previous is None else self.fit(picture))
 
     @property
     def expected(self) -> Output:
@@ -112,9 +109,7 @@ class OpenCase:
 
     def _mask(self, path: Path) -> Mask:
         height, width = self.previous.shape[:2]
-        mask = np.ascontiguousarray(resize_mask(read_mask(path), width, height))
-        mask.setflags(write=False)
-        return mask
+        return _locked(np.ascontiguousarray(resize_mask(read_mask(path), width, height)))
 
     @property
     def data_range(self) -> int:
@@ -126,6 +121,19 @@ class OpenCase:
         Without one, to those of the reference; without either it stays as it is.
         """
         return picture if self.grid is None else match(picture, self.grid, self.case.bits)
+
+
+def _locked(picture: NDArray[Any]) -> NDArray[Any]:
+    """Many metrics share a picture: none may write into it."""
+    picture.setflags(write=False)
+    return picture
+
+
+def once(memo: dict[Any, Any], key: Any, make: Callable[[], Made]) -> Made:
+    """What a memo holds under `key`, made where it is not there yet."""
+    if key not in memo:
+        memo[key] = make()
+    return cast(Made, memo[key])
 
 
 def open_case(case: Case) -> OpenCase:

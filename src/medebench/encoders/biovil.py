@@ -11,19 +11,20 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from medebench.device import choose_device, exact
+from medebench.device import exact
 from medebench.encoders.encoder import Features, TextFeatures
 from medebench.encoders.image_framing import MARKS, Framing, middle, shorter_side
-from medebench.encoders.local_encoder import AssembledEncoder
-from medebench.encoders.pretrained_encoder import as_rows, read_config
+from medebench.encoders.local_encoder import as_rows, read_config
 from medebench.encoders.towers import (
     RESNET50,
+    TextTower,
+    TowersEncoder,
     below,
     filled,
     read_tensors,
@@ -61,19 +62,15 @@ _BERT = (
 
 
 @dataclass
-class _Networks:
-    device: str
-    pieces: WordPieces
+class _Networks(TextTower):
     trunk: Any
     reduction: Any
     #: What stands for the earlier picture where there is none.
     alone: Tensor
     image_head: Any
-    text: Any
-    text_head: Any
 
 
-class BioVilEncoder(AssembledEncoder):
+class BioVilEncoder(TowersEncoder):
     """`source` is the published folder, its hub id, or the known name "biovil-t"."""
 
     kind = "biovil-t"
@@ -102,7 +99,7 @@ class BioVilEncoder(AssembledEncoder):
     def encode(self, prepared: Sequence[NDArray[Any]]) -> Features:
         import torch
 
-        it = self._load()
+        it: _Networks = self.network()
         grey = torch.from_numpy(np.stack(prepared).astype(np.float32) / 255)
         with torch.inference_mode(), exact(it.device):
             pixels = grey[:, None].to(it.device).expand(-1, 3, -1, -1)
@@ -111,17 +108,8 @@ class BioVilEncoder(AssembledEncoder):
             return as_rows(it.image_head(torch.cat([seen, alone], 1)).mean((2, 3)))
 
     def read(self, texts: Sequence[str]) -> list[TextFeatures]:
-        """The projection of the first token; sentences end without a mark, as its authors do."""
-        import torch
-
-        it = self._load()
-        pieces = it.pieces([text.rstrip(_MARKS) for text in texts])
-        with torch.inference_mode(), exact(it.device):
-            states = it.text(
-                input_ids=pieces.ids.to(it.device), attention_mask=pieces.mask.to(it.device)
-            ).last_hidden_state
-            rows = as_rows(it.text_head(states[:, 0]))
-        return [TextFeatures(*one) for one in zip(rows, pieces.tokens, pieces.read, strict=True)]
+        """Sentences end without a mark, as its authors do."""
+        return super().read([text.rstrip(_MARKS) for text in texts])
 
     def _files(self) -> tuple[Path, Path]:
         """The weights of pictures and of texts."""
@@ -136,15 +124,17 @@ class BioVilEncoder(AssembledEncoder):
             found.append(there[0])
         return found[0], found[1]
 
-    def _load(self) -> _Networks:
-        if self._loaded is None:
-            device = choose_device(self.device)
-            image, text = self._files()
-            config = _config(self.folder)
-            pieces = WordPieces(_vocabulary(self.folder), int(config["max_position_embeddings"]))
-            parts = (*_image_tower(image), *_text_tower(text, config))
-            self._loaded = _Networks(device, pieces, *(one.to(device) for one in parts))
-        return cast(_Networks, self._loaded)
+    def _load(self, device: str) -> _Networks:
+        image, text = self._files()
+        config = _config(self.folder)
+        pieces = WordPieces(_vocabulary(self.folder), int(config["max_position_embeddings"]))
+        parts = (*_text_tower(text, config), *_image_tower(image))
+        return _Networks(device, pieces, *(one.to(device) for one in parts))
+
+    def _pooled(self, read: Any, mask: Tensor) -> Tensor:
+        """The first token."""
+        states: Tensor = read.last_hidden_state
+        return states[:, 0]
 
 
 def _stretched(picture: Picture) -> Image.Image:

@@ -1,4 +1,6 @@
-"""Models of transformers that see pictures and read texts into one space: CLIP, SigLIP, ALIGN."""
+"""Models of transformers that see pictures and read texts into one space (CLIP, SigLIP, ALIGN),
+and those that see pictures only (DINOv2 as RAD-DINO, ViT).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from medebench.device import is_installed
 from medebench.encoders.encoder import TextFeatures
-from medebench.encoders.pretrained_encoder import PretrainedEncoder, as_rows
+from medebench.encoders.local_encoder import PretrainedEncoder, as_rows
 from medebench.errors import NotReadyError
 from medebench.quiet import quiet
 
@@ -79,7 +81,7 @@ class DualEncoder(PretrainedEncoder):
             )
         if self.kind in _PADDED:
             given = {"input_ids": given["input_ids"]}
-        given = {name: one.to(self._device) for name, one in given.items()}
+        given = {name: one.to(network.device) for name, one in given.items()}
         with torch.inference_mode():
             rows = as_rows(_pooled(network.get_text_features(**given)))
         return [
@@ -119,3 +121,22 @@ def _pooled(told: Any) -> Tensor:
     """Older releases of transformers give the vectors themselves."""
     vectors: Tensor = getattr(told, "pooler_output", told)
     return vectors
+
+
+#: Their pooler belongs to a task they were trained for, and many are published without one.
+_UNPOOLED = frozenset(("vit", "deit"))
+
+
+class SingleEncoder(PretrainedEncoder):
+    """The vector of the whole picture: DINOv2's pooled output, else that of the class token."""
+
+    kinds = frozenset(("deit", "dinov2", "dinov2_with_registers", "vit"))
+
+    def _see(self, network: Any, pixels: Tensor) -> Tensor:
+        told = network(pixel_values=pixels)
+        unpooled = self.kind in _UNPOOLED
+        vectors: Tensor = told.last_hidden_state[:, 0] if unpooled else told.pooler_output
+        return vectors
+
+    def _spare(self, key: str) -> bool:
+        return super()._spare(key) or (self.kind in _UNPOOLED and key.startswith("pooler."))

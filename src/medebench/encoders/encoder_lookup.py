@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from medebench.encoders.dual import DualEncoder
+from medebench.encoders.dual import DualEncoder, SingleEncoder
 from medebench.encoders.encoder import Encoder
-from medebench.encoders.image_only import SingleEncoder
+from medebench.encoders.local_encoder import read_config
 from medebench.encoders.medclip import is_medclip
-from medebench.encoders.pretrained_encoder import read_config
 from medebench.entry import Entry
 from medebench.errors import InputError
 from medebench.registry import Registry
@@ -22,7 +21,7 @@ from medebench.weights.hub_cache import is_hub_id
 from medebench.weights.known_weights import known_as
 
 _DUAL = "medebench.encoders.dual:DualEncoder"
-_SINGLE = "medebench.encoders.image_only:SingleEncoder"
+_SINGLE = "medebench.encoders.dual:SingleEncoder"
 _OPEN_CLIP = "medebench.encoders.open_clip:OpenClipEncoder"
 _MEDCLIP = "medebench.encoders.medclip:MedClipEncoder"
 _BIOVIL = "medebench.encoders.biovil:BioVilEncoder"

@@ -29,17 +29,7 @@ _SIDE = 299
 class InceptionEncoder(LocalEncoder):
     """2048 numbers a picture, the mean of the last layer over the frame."""
 
-    _network: Any = None
-    _device = "cpu"
-
-    def __init__(
-        self,
-        source: str | None = None,
-        name: str | None = None,
-        device: str = "auto",
-        batch: int | None = None,
-    ) -> None:
-        super().__init__(source or "inception", name or "inception", device, batch)
+    usual = "inception"
 
     def lacking(self) -> str | None:
         return missing_releases(TORCH, "metrics")
@@ -72,25 +62,18 @@ class InceptionEncoder(LocalEncoder):
     def encode(self, prepared: Sequence[NDArray[Any]]) -> Features:
         import torch
 
-        network = self.network()
+        network, device = self.network(), choose_device(self.device)
         # As they lie, pictures are channels last, and so are the kernels.
-        pixels = torch.from_numpy(np.stack(prepared)).to(self._device).permute(0, 3, 1, 2)
-        with torch.inference_mode(), exact(self._device):
+        pixels = torch.from_numpy(np.stack(prepared)).to(device).permute(0, 3, 1, 2)
+        with torch.inference_mode(), exact(device):
             vectors: Features = network((pixels - 128) / 128).cpu().numpy()
         return vectors
 
-    def network(self) -> Any:
-        """The network on its device."""
-        if self._network is None:
-            from medebench.encoders.inception_network import Network
-            from medebench.encoders.inception_weights import read_inception
+    def _load(self, device: str) -> Any:
+        from medebench.encoders.inception_network import Network
+        from medebench.encoders.inception_weights import read_inception
 
-            self._device = choose_device(self.device)
-            self._network = Network(read_inception(self.weights.path)).to(self._device).eval()
-        return self._network
-
-    def close(self) -> None:
-        self._network = None
+        return Network(read_inception(self.weights.path)).to(device).eval()
 
 
 def _resized(plane: NDArray[Any], factor: float) -> NDArray[np.float32]:

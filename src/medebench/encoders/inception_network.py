@@ -60,13 +60,13 @@ class Network(nn.Module):  # type: ignore[misc]
             self._conv("Conv2d_3b_1x1"),
             self._conv("Conv2d_4a_3x3", same=False),
             halve,
-            *(self._small(f"Mixed_5{letter}") for letter in "bcd"),
+            *(self._mixed(f"Mixed_5{one}", branch5x5=2, branch3x3dbl=3) for one in "bcd"),
             Fork(
                 self._conv("Mixed_6a.branch3x3", stride=2),
                 self._halving("Mixed_6a.branch3x3dbl", 3),
                 halve,
             ),
-            *(self._middle(f"Mixed_6{letter}") for letter in "bcde"),
+            *(self._mixed(f"Mixed_6{one}", branch7x7=3, branch7x7dbl=5) for one in "bcde"),
             Fork(
                 self._halving("Mixed_7a.branch3x3", 2),
                 self._halving("Mixed_7a.branch7x7x3", 4),
@@ -80,19 +80,10 @@ class Network(nn.Module):  # type: ignore[misc]
     def forward(self, x: Tensor) -> Tensor:
         return self.layers(x).mean((2, 3))
 
-    def _small(self, block: str) -> Fork:
+    def _mixed(self, block: str, **chains: int) -> Fork:
         return Fork(
             self._conv(f"{block}.branch1x1"),
-            self._chain(f"{block}.branch5x5", 2),
-            self._chain(f"{block}.branch3x3dbl", 3),
-            nn.Sequential(_mean_around(), self._conv(f"{block}.branch_pool")),
-        )
-
-    def _middle(self, block: str) -> Fork:
-        return Fork(
-            self._conv(f"{block}.branch1x1"),
-            self._chain(f"{block}.branch7x7", 3),
-            self._chain(f"{block}.branch7x7dbl", 5),
+            *(self._chain(f"{block}.{branch}", count) for branch, count in chains.items()),
             nn.Sequential(_mean_around(), self._conv(f"{block}.branch_pool")),
         )
 

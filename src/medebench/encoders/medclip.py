@@ -11,19 +11,20 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from medebench.device import choose_device, exact
-from medebench.encoders.encoder import Features, TextFeatures, scaled
-from medebench.encoders.local_encoder import AssembledEncoder
-from medebench.encoders.pretrained_encoder import as_rows
+from medebench.device import exact
+from medebench.encoders.encoder import Features, scaled
+from medebench.encoders.local_encoder import as_rows
 from medebench.encoders.towers import (
     RESNET50,
     Tensors,
+    TextTower,
+    TowersEncoder,
     below,
     filled,
     read_tensors,
@@ -38,6 +39,9 @@ from medebench.weights import Found, find_weights
 from medebench.weights.hub_cache import in_hub_cache
 from medebench.weights.identity_hash import sha256_of
 from medebench.weights.safetensors import read_header
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 #: The model whose vocabulary it reads texts with.
 VOCABULARY = "emilyalsentzer/Bio_ClinicalBERT"
@@ -59,30 +63,16 @@ class Sizes:
 
 
 @dataclass
-class _Networks:
-    device: str
-    pieces: WordPieces
+class _Networks(TextTower):
     image: Any
     image_head: Any
-    text: Any
-    text_head: Any
 
 
-class MedClipEncoder(AssembledEncoder):
+class MedClipEncoder(TowersEncoder):
     """`source` is the published folder, its pytorch_model.bin, or the known name "medclip"."""
 
-    kind = "medclip"
-
-    def __init__(
-        self,
-        source: str = "medclip",
-        name: str | None = None,
-        device: str = "auto",
-        batch: int | None = None,
-        sizes: Sizes | None = None,
-    ) -> None:
-        super().__init__(source, name, device, batch)
-        self.sizes = sizes or Sizes()
+    kind = usual = "medclip"
+    sizes = Sizes()
 
     def facts(self) -> dict[str, Any]:
         return {
@@ -103,32 +93,22 @@ class MedClipEncoder(AssembledEncoder):
     def encode(self, prepared: Sequence[NDArray[Any]]) -> Features:
         import torch
 
-        it = self._load()
+        it: _Networks = self.network()
         grey = (np.stack(prepared).astype(np.float32) / 255 - np.float32(MEAN)) / np.float32(STD)
         pixels = torch.from_numpy(grey)[:, None].to(it.device).expand(-1, 3, -1, -1)
         with torch.inference_mode(), exact(it.device):
             return as_rows(it.image_head(it.image(pixels).pooler_output.flatten(1)))
 
-    def read(self, texts: Sequence[str]) -> list[TextFeatures]:
-        """The mean over a text's tokens and three layers, projected.
+    def _pooled(self, read: Any, mask: Tensor) -> Tensor:
+        """The mean over a text's tokens and three layers.
 
         The published code takes the padding of a batch into the mean, so that a text's vector
         depends on its neighbours; here it is that of a text on its own.
         """
-        import torch
-
-        it = self._load()
-        pieces = it.pieces(texts)
-        mask = pieces.mask.to(it.device)
-        with torch.inference_mode(), exact(it.device):
-            layers = it.text(
-                input_ids=pieces.ids.to(it.device), attention_mask=mask, output_hidden_states=True
-            ).hidden_states
-            states = (layers[1] + layers[2] + layers[-1]) / 3
-            weight = mask[..., None].to(states.dtype)
-            mean = (states * weight).sum(1) / weight.sum(1)
-            rows = as_rows(it.text_head(mean))
-        return [TextFeatures(*one) for one in zip(rows, pieces.tokens, pieces.read, strict=True)]
+        layers = read.hidden_states
+        states: Tensor = (layers[1] + layers[2] + layers[-1]) / 3
+        weight = mask[..., None].to(states.dtype)
+        return (states * weight).sum(1) / weight.sum(1)
 
     def _file(self) -> Path:
         if self.weights.path.is_file():
@@ -138,23 +118,19 @@ class MedClipEncoder(AssembledEncoder):
                 return self.folder / name
         raise NotReadyError(f"{self.folder}: has no {' or '.join(FILES)}; unpack the weights there")
 
-    def _load(self) -> _Networks:
-        if self._loaded is None:
-            from torch import nn
+    def _load(self, device: str) -> _Networks:
+        from torch import nn
 
-            weights = self._file()
-            tensors = read_tensors(weights)
-            known = ("vision_model.", "text_model.", "logit_scale")
-            refuse_strangers(f"{weights}: this is not MedCLIP", tensors, known)
-            device = choose_device(self.device)
-            image, image_head = self._image_tower(below(tensors, "vision_model."), weights)
-            text = tower("Bert", self.sizes.bert, below(tensors, "text_model.model."), weights)
-            head = nn.Linear(self.sizes.bert["hidden_size"], self.sizes.numbers, bias=False)
-            filled(head, below(tensors, "text_model.projection_head."), weights)
-            pieces = WordPieces(_vocabulary(self.folder), self.sizes.tokens)
-            parts = (image, image_head, text, head)
-            self._loaded = _Networks(device, pieces, *(one.to(device) for one in parts))
-        return cast(_Networks, self._loaded)
+        weights = self._file()
+        tensors = read_tensors(weights)
+        known = ("vision_model.", "text_model.", "logit_scale")
+        refuse_strangers(f"{weights}: this is not MedCLIP", tensors, known)
+        image = self._image_tower(below(tensors, "vision_model."), weights)
+        text = tower("Bert", self.sizes.bert, below(tensors, "text_model.model."), weights)
+        head = nn.Linear(self.sizes.bert["hidden_size"], self.sizes.numbers, bias=False)
+        filled(head, below(tensors, "text_model.projection_head."), weights)
+        pieces = WordPieces(_vocabulary(self.folder), self.sizes.tokens)
+        return _Networks(device, pieces, *(one.to(device) for one in (text, head, *image)))
 
     def _image_tower(self, tensors: Tensors, weights: Path) -> tuple[Any, Any]:
         """The one its authors recommend, or the ResNet-50 they publish beside it."""

@@ -11,20 +11,17 @@ from functools import cache, cached_property
 from importlib import import_module, metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from medebench.device import TRANSFORMERS, choose_device, exact, missing_releases, release_of
-from medebench.encoders.encoder import Features, TextFeatures, scaled
-from medebench.encoders.image_framing import MARKS, Framing, pointwise
-from medebench.encoders.local_encoder import AssembledEncoder
-from medebench.encoders.open_clip_folder import OpenClipFolder
-from medebench.encoders.pretrained_encoder import as_rows
+from medebench.device import TRANSFORMERS, exact, missing_releases, release_of
+from medebench.encoders.encoder import Features, TextFeatures
+from medebench.encoders.local_encoder import AssembledEncoder, FramedEncoder, as_rows
+from medebench.encoders.open_clip_folder import Look, OpenClipFolder
 from medebench.encoders.towers import offline
 from medebench.errors import InputError, NotReadyError, one_line
-from medebench.images.picture import Picture
 from medebench.weights.identity_hash import sha256_of
 
 OLDEST = (2, 24)
@@ -37,11 +34,10 @@ class _Model:
     tokenizer: Any
 
 
-class OpenClipEncoder(AssembledEncoder):
+class OpenClipEncoder(FramedEncoder, AssembledEncoder):
     """`source` is a folder with open_clip_config.json, a hub id, or a known name."""
 
     kind = "open_clip"
-    framings = ("own", "whole", "published")
 
     def problem(self) -> str | None:
         # To know whether open_clip can be imported takes seconds: only where all else is there.
@@ -69,33 +65,22 @@ class OpenClipEncoder(AssembledEncoder):
     def files(self) -> OpenClipFolder:
         return OpenClipFolder(self.weights.path)
 
-    def identified(self, framing: Framing) -> str:
-        look = self.files.look
-        same = framing == "own" or (framing == "whole" and look.whole == look)
-        return self.identity if same else f"{self.identity} {MARKS[framing]}"
-
-    def prepare(self, picture: Picture, data_range: int) -> NDArray[Any]:
-        return self.files.look.prepare(picture, data_range)
-
-    def framed(self, picture: Picture, data_range: int, framing: Framing) -> NDArray[Any]:
-        look = self.files.look
-        if framing == "published":
-            planes = pointwise(scaled(picture, data_range), look.height, look.width)
-            return planes.transpose(1, 2, 0)
-        return (look.whole if framing == "whole" else look).prepare(picture, data_range)
+    @property
+    def look(self) -> Look:
+        return self.files.look
 
     def encode(self, prepared: Sequence[NDArray[Any]]) -> Features:
         import torch
 
-        it = self._load()
-        pixels = torch.from_numpy(self.files.look.finish(np.stack(prepared))).to(it.device)
+        it: _Model = self.network()
+        pixels = torch.from_numpy(self.look.finish(np.stack(prepared))).to(it.device)
         with torch.inference_mode(), exact(it.device):
             return as_rows(it.network.encode_image(pixels, normalize=False))
 
     def read(self, texts: Sequence[str]) -> list[TextFeatures]:
         import torch
 
-        it = self._load()
+        it: _Model = self.network()
         room = self.files.context
         with torch.inference_mode(), exact(it.device), offline():
             ids = it.tokenizer(list(texts), context_length=room).to(it.device)
@@ -106,23 +91,19 @@ class OpenClipEncoder(AssembledEncoder):
             for row, count in zip(rows, counts, strict=True)
         ]
 
-    def _load(self) -> _Model:
-        if self._loaded is None:
-            if problem := unimportable(self.name):
-                raise NotReadyError(problem)
-            device = choose_device(self.device)
-            files = self.files
-            with offline():
-                try:
-                    network = _network(files).to(device)
-                    self._loaded = _Model(device, network, _tokenizer(files))
-                except Exception as error:
-                    why = f"{type(error).__name__}: {one_line(str(error), 200)}"
-                    raise InputError(
-                        f"{self.name}: {files.weights} does not load with open_clip "
-                        f"{metadata.version('open_clip_torch')} ({why})"
-                    ) from error
-        return cast(_Model, self._loaded)
+    def _load(self, device: str) -> _Model:
+        if problem := unimportable(self.name):
+            raise NotReadyError(problem)
+        files = self.files
+        with offline():
+            try:
+                return _Model(device, _network(files).to(device), _tokenizer(files))
+            except Exception as error:
+                why = f"{type(error).__name__}: {one_line(str(error), 200)}"
+                raise InputError(
+                    f"{self.name}: {files.weights} does not load with open_clip "
+                    f"{metadata.version('open_clip_torch')} ({why})"
+                ) from error
 
 
 def _network(files: OpenClipFolder) -> Any:

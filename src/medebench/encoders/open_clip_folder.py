@@ -24,7 +24,7 @@ from medebench.errors import InputError, NotReadyError
 from medebench.images.picture import Picture
 from medebench.weights import Found, find_weights
 from medebench.weights.hub_cache import in_hub_cache
-from medebench.weights.model_settings import read_json
+from medebench.weights.safetensors import read_json
 
 CONFIG = "open_clip_config.json"
 #: In the order in which open_clip looks for them.
@@ -66,12 +66,16 @@ class Look:
     fill: int
 
     @property
+    def shape(self) -> tuple[int, int]:
+        return self.height, self.width
+
+    @property
     def whole(self) -> Look:
         """The same where nothing is cut off; else all of the picture, squashed into the frame."""
         return replace(self, mode="squash") if self.mode == "shortest" else self
 
     def prepare(self, picture: Picture, data_range: int) -> NDArray[np.uint8]:
-        """(height, width, 3), 8 bits."""
+        """(3, height, width), 8 bits."""
         image = Image.fromarray(np.ascontiguousarray(scaled(picture, data_range)))
         resample = Image.Resampling[self.interpolation.upper()]
         if self.mode == "squash":
@@ -84,13 +88,12 @@ class Look:
             # open_clip has only this one interpolation here.
             bicubic = Image.Resampling.BICUBIC
             image = in_proportion(image, self.height, self.width, bicubic, inside=False)
-        return np.asarray(middle(image, self.height, self.width, self.fill))
+        return np.asarray(middle(image, self.height, self.width, self.fill)).transpose(2, 0, 1)
 
     def finish(self, prepared: NDArray[Any]) -> NDArray[np.float32]:
         """(pictures, 3, height, width), normalised; `prepared` is a stack of pictures."""
-        mean, std = np.array(self.mean, np.float32), np.array(self.std, np.float32)
-        values = (prepared.astype(np.float32) / 255 - mean) / std
-        return np.ascontiguousarray(values.transpose(0, 3, 1, 2))
+        mean, std = (np.array(one, np.float32)[:, None, None] for one in (self.mean, self.std))
+        return np.asarray((prepared.astype(np.float32) / 255 - mean) / std, np.float32)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from medebench.encoders.image_framing import shorter_side
 from medebench.errors import InputError
 from medebench.files import sha256
 from medebench.images.picture import Picture
-from medebench.weights.model_settings import read_json
+from medebench.weights.safetensors import read_json
 
 Size: TypeAlias = tuple[int, int]
 Colour: TypeAlias = tuple[float, float, float]
@@ -203,10 +203,8 @@ def _middle(pixels: NDArray[np.uint8], size: Size) -> NDArray[np.uint8]:
 
 
 def _resize(size: Any, square: bool) -> Size | int:
-    if isinstance(size, Mapping):
-        if set(size) == {"shortest_edge"}:
-            return _length(size["shortest_edge"], "size")
-        return _pair(size, "size")
+    if isinstance(size, Mapping) and set(size) == {"shortest_edge"}:
+        return _length(size["shortest_edge"], "size")
     if isinstance(size, int) and not square:
         return _length(size, "size")
     return _pair(size, "size")

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+from medebench.device import exact
+from medebench.encoders.encoder import TextFeatures
+from medebench.encoders.local_encoder import AssembledEncoder, as_rows
+from medebench.encoders.wordpiece import WordPieces
 from medebench.errors import InputError, one_line
 from medebench.quiet import quiet
 from medebench.weights.state_dicts import load
@@ -25,19 +31,45 @@ RESNET50: Mapping[str, Any] = {
 }
 #: Counters and indices that were once written beside the weights and hold nothing learned.
 _IDLE = re.compile(r"(position_ids|relative_position_index|num_batches_tracked)$")
-#: torchvision's names for the parts of a ResNet, and those of transformers.
-_RESNET = (
+#: torchvision's names for the parts of a ResNet, and those of transformers, which counts from 0.
+_RESNET: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
+    (r"^layer(\d)\.(\d+)", lambda m: f"encoder.stages.{int(m[1]) - 1}.layers.{m[2]}"),
     (r"^conv1\.", "embedder.embedder.convolution."),
     (r"^bn1\.", "embedder.embedder.normalization."),
-    (r"\.conv1\.", ".layer.0.convolution."),
-    (r"\.conv2\.", ".layer.1.convolution."),
-    (r"\.conv3\.", ".layer.2.convolution."),
-    (r"\.bn1\.", ".layer.0.normalization."),
-    (r"\.bn2\.", ".layer.1.normalization."),
-    (r"\.bn3\.", ".layer.2.normalization."),
+    (r"\.conv(\d)\.", lambda m: f".layer.{int(m[1]) - 1}.convolution."),
+    (r"\.bn(\d)\.", lambda m: f".layer.{int(m[1]) - 1}.normalization."),
     (r"\.downsample\.0\.", ".shortcut.convolution."),
     (r"\.downsample\.1\.", ".shortcut.normalization."),
 )
+
+
+@dataclass
+class TextTower:
+    """A BERT with the head that leads into the joint space."""
+
+    device: str
+    pieces: WordPieces
+    text: Any
+    text_head: Any
+
+
+class TowersEncoder(AssembledEncoder):
+    """One that is put together here; its network is a `TextTower` with what sees pictures."""
+
+    @abstractmethod
+    def _pooled(self, read: Any, mask: Tensor) -> Tensor:
+        """What the head is given of a text that the BERT has read."""
+
+    def read(self, texts: Sequence[str]) -> list[TextFeatures]:
+        import torch
+
+        it: TextTower = self.network()
+        pieces = it.pieces(texts)
+        ids, mask = pieces.ids.to(it.device), pieces.mask.to(it.device)
+        with torch.inference_mode(), exact(it.device):
+            read = it.text(input_ids=ids, attention_mask=mask, output_hidden_states=True)
+            rows = as_rows(it.text_head(self._pooled(read, mask)))
+        return [TextFeatures(*one) for one in zip(rows, pieces.tokens, pieces.read, strict=True)]
 
 
 def read_tensors(path: Path) -> Tensors:
@@ -100,11 +132,6 @@ def resnet(config: Mapping[str, Any], tensors: Tensors, where: Path) -> Any:
     """A ResNet whose tensors have torchvision's names; `fc` is not part of it."""
     renamed = {}
     for name, one in tensors.items():
-        name = re.sub(
-            r"^layer(\d)\.(\d+)",
-            lambda found: f"encoder.stages.{int(found[1]) - 1}.layers.{found[2]}",
-            name,
-        )
         for pattern, new in _RESNET:
             name = re.sub(pattern, new, name)
         renamed[name] = one

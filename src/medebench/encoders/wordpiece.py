@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from medebench.errors import InputError, one_line
+from medebench.weights.safetensors import read_json
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -78,9 +78,4 @@ def open_tokenizer(file: Path, lowercase: bool | None = None) -> Any:
 def _lowercase(folder: Path) -> bool:
     """As the file next to the vocabulary says; without one, yes."""
     path = folder / "tokenizer_config.json"
-    if not path.is_file():
-        return True
-    try:
-        return bool(json.loads(path.read_text("utf-8")).get("do_lower_case", True))
-    except (OSError, ValueError, AttributeError) as error:
-        raise InputError(f"{path}: cannot be read as JSON; download the file again") from error
+    return bool(read_json(path).get("do_lower_case", True)) if path.is_file() else True

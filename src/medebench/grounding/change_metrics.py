@@ -23,6 +23,8 @@ VARIANT = "change-3"
 
 
 _metric = partial(metric, variant=VARIANT)
+_of_roi = partial(_metric, needs=("roi",))
+_inside = partial(_metric, needs=("roi", "reference"))
 
 
 class _Compared:
@@ -61,26 +63,21 @@ def _roi_parts(case: OpenCase) -> None:
         raise Undefined("the ROI is empty")
 
 
-@_metric("change_iou", "IoU of the changed region with the ROI", needs=("roi",))
+@_of_roi("change_iou", "IoU of the changed region with the ROI")
 def CHANGE_IOU(case: OpenCase, output: Picture) -> float:
     """|C ∩ R| / |C ∪ R| with the changed region C and the ROI R; 0 where nothing changed."""
     _roi_parts(case)
     return iou(change_of(case, output).region, case.roi)
 
 
-@_metric("change_cover", "share of the ROI that changed", better="neither", needs=("roi",))
+@_of_roi("change_cover", "share of the ROI that changed", better="neither")
 def CHANGE_COVER(case: OpenCase, output: Picture) -> float:
     """|C ∩ R| / |R|."""
     _roi_parts(case)
     return float(change_of(case, output).region[case.roi].mean())
 
 
-@_metric(
-    "change_context",
-    "share of the ROI's surroundings that changed",
-    better="lower",
-    needs=("roi",),
-)
+@_of_roi("change_context", "share of the ROI's surroundings that changed", better="lower")
 def CHANGE_CONTEXT(case: OpenCase, output: Picture) -> float:
     """|C ∩ S| / |S|, S: beyond the border of the ROI and off the edge of the frame."""
     around = surroundings(case.roi)
@@ -89,11 +86,8 @@ def CHANGE_CONTEXT(case: OpenCase, output: Picture) -> float:
     return float(change_of(case, output).region[around].mean())
 
 
-@_metric(
-    "change_spill",
-    "share of the change, by strength, that lies outside the ROI",
-    better="lower",
-    needs=("roi",),
+@_of_roi(
+    "change_spill", "share of the change, by strength, that lies outside the ROI", better="lower"
 )
 def CHANGE_SPILL(case: OpenCase, output: Picture) -> float:
     """Σ of the change map over C \\ R, divided by its Σ over C."""
@@ -131,53 +125,46 @@ def CHANGE_DETAIL(case: OpenCase, output: Picture) -> float:
     return change_of(case, output).detail
 
 
-@_metric(
+@_inside(
     "roi_detail",
     "detail inside the ROI over what input and reference span; 1 = within",
     better="neither",
     high=float("inf"),
-    needs=("roi", "reference"),
 )
 def ROI_DETAIL(case: OpenCase, output: Picture) -> float:
     inside, made = texture_of(case, output)
     return inside.detail(made)
 
 
-@_metric(
+@_inside(
     "roi_grain",
     "how much finer the detail inside the ROI is than in input and reference; 1 = as fine",
     better="neither",
     high=float("inf"),
-    needs=("roi", "reference"),
 )
 def ROI_GRAIN(case: OpenCase, output: Picture) -> float:
     inside, made = texture_of(case, output)
     return inside.grain(made)
 
 
-@_metric(
-    "roi_structure",
-    "correlation of the structure inside the ROI with the reference's",
-    low=-1.0,
-    needs=("roi", "reference"),
+@_inside(
+    "roi_structure", "correlation of the structure inside the ROI with the reference's", low=-1.0
 )
 def ROI_STRUCTURE(case: OpenCase, output: Picture) -> float:
     inside, made = texture_of(case, output)
     return inside.likeness(made)
 
 
-@_metric(
+@_inside(
     "roi_residual",
     "remaining distance from output to reference inside the ROI, by colour, also where the "
     "reference is another photograph",
     better="lower",
     high=HIGH,
-    needs=("roi", "reference"),
 )
 def ROI_RESIDUAL(case: OpenCase, output: Picture) -> float:
     intended = intention_of(case)
-    if problem := intended.problem():
-        raise Undefined(problem)
+    intended.require()
     return intended.left(output)
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from medebench.entry import Entry
 from medebench.errors import InputError, MedebenchError
-from medebench.judge.judge import Judge, Judgement, Verdict, assess_now
-from medebench.judge.local_judge import LocalJudge, PlainJudge
+from medebench.judge.judge import Judge, Judgement, LocalJudge, PlainJudge, Verdict, assess_now
 from medebench.judge.model_judge import JudgeOptions, ModelJudge, model_judge
 from medebench.models.model_lookup import list_providers, names_model
 from medebench.registry import Registry

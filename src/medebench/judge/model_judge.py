@@ -23,7 +23,7 @@ from medebench.judge.rubric import DEFAULT, USUAL, Filled, Rubric, Slot
 from medebench.judge.rubric_files import load_rubric
 from medebench.judge.shown import Shown, View
 from medebench.metrics.metric import MetricInfo
-from medebench.models import Answer, Ask, Caller, Client, Fault, Image, find_client
+from medebench.models import Answer, Ask, Caller, Fault, Image, Provider, find_client
 from medebench.models.answers.complaints import ask_until_complete
 from medebench.models.prompt_text import delimited
 from medebench.plaintext import clean
@@ -57,7 +57,9 @@ class _Opinion:
 class ModelJudge:
     stand_in = False
 
-    def __init__(self, client: Client, options: JudgeOptions, rubric: Rubric | None = None) -> None:
+    def __init__(
+        self, client: Provider, options: JudgeOptions, rubric: Rubric | None = None
+    ) -> None:
         self.client = client
         self.options = options
         self.rubric = rubric or load_rubric(options.rubric)

@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from medebench.cases.open_case import OpenCase
+from medebench.cases.open_case import OpenCase, once
 from medebench.images.picture import Picture
 from medebench.judge.judge import Verdict
 from medebench.metrics.colour import Doubles, lengths
@@ -65,9 +65,7 @@ def _quality(case: OpenCase, output: Picture, stray: float) -> Verdict:
     d: the greatest of |log ratio of detail to the input's| over the frame, and |log| of detail and
     of grain inside the ROI, where all that lies between input and reference is as it may be.
     """
-    bands = case.memo.get("bands")
-    if bands is None:
-        bands = case.memo["bands"] = _bands(case.previous, case.data_range)
+    bands = once(case.memo, "bands", lambda: _bands(case.previous, case.data_range))
     frame = float(np.abs(np.log(_bands(output, case.data_range) / bands)).mean())
     try:
         roi, made = texture_of(case, output)

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from medebench.cases.case import Case, id_problem
 from medebench.judge.parser import Label, Vocabulary
 from medebench.metrics.metric import Undefined
-from medebench.models.prompt_text import delimited, visible_line
+from medebench.models.prompt_text import PLACEHOLDER, delimited, put, visible_line
 from medebench.outputs import Part as OutputPart
 from medebench.reason import Reason
 
@@ -29,7 +29,6 @@ ASSEMBLY = 1
 #: The scores of the first rubrics with their keys; they have a place in every hash.
 USUAL = {"ea": "editing_accuracy", "vq": "visual_quality", "context": "contextual_preservation"}
 _USUAL_ROLES = ("previous", "output", "reference")
-_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 #: No underscore: in the name of a metric it ends the score and begins the judge.
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 
@@ -59,26 +58,6 @@ class Filled:
     system: str
     turns: tuple[Turn, ...]
 
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        return tuple(part for turn in self.turns for part in turn.parts)
-
-    @property
-    def schema(self) -> dict[str, Any]:
-        """The schema of the answer that holds the scores."""
-        return self.turns[-1].schema
-
-
-class LabelTexts(BaseModel):
-    """How answers call a score; see `parser.Label`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    key: str = Field("", pattern=r"^[a-z][a-z0-9_]*$|^$")
-    short: str = ""
-    spellings: tuple[str, ...] = ()
-    generic: tuple[str, ...] = ()
-
 
 class Rubric(BaseModel):
     """What is asked, how, and under which name and version it is cited."""
@@ -104,7 +83,7 @@ class Rubric(BaseModel):
     criteria: dict[str, str]
     reference_note: str = ""
     answer: str = Field(min_length=1)
-    labels: dict[str, LabelTexts] = Field(default_factory=dict)
+    labels: dict[str, Label] = Field(default_factory=dict)
 
     @field_validator("*", mode="after")
     @classmethod
@@ -146,7 +125,7 @@ class Rubric(BaseModel):
             needed["step2"].add("expected")
         for field in ("system", "step1", "step2", "reference_note", "answer"):
             allowed = needed.get(field, set())
-            found = _PLACEHOLDER.findall(getattr(self, field))
+            found = PLACEHOLDER.findall(getattr(self, field))
             for name in found:
                 if name not in allowed:
                     raise ValueError(f"{field}: no such placeholder: {{{name}}}")
@@ -188,11 +167,10 @@ class Rubric(BaseModel):
     @property
     def vocabulary(self) -> Vocabulary:
         """The names that answers are read by; a score without a label goes by its own name."""
-        given = {name: label.model_dump() for name, label in self.labels.items()}
-        given |= {score: {} for score in self.scores if score not in given}
+        given = self.labels | {one: Label() for one in self.scores if one not in self.labels}
+        keys = {name: one.key or usual_key(name) for name, one in given.items()}
         labels = tuple(
-            (name, Label(**{**label, "key": label.get("key") or usual_key(name)}))
-            for name, label in given.items()
+            (name, one.model_copy(update={"key": keys[name]})) for name, one in given.items()
         )
         return _vocabulary(labels, self.scores, *self.limits)
 
@@ -240,7 +218,7 @@ class Rubric(BaseModel):
             scoring += [self.captions[role], Slot(role)]
         if references and self.reference_note:
             scoring.append(self.reference_note)
-        scoring.append(_put(self.step2, expected=expected, criteria=criteria))
+        scoring.append(put(self.step2, expected=expected, criteria=criteria))
         if not self.step1:
             return Filled(self.system, (self._turn(looking + scoring, False, self.scores),))
         looking.append(self.step1)
@@ -265,7 +243,7 @@ class Rubric(BaseModel):
 
     def _turn(self, parts: list[Part], differences: bool, scores: tuple[str, ...]) -> Turn:
         keys = [self.vocabulary.labels[score].key for score in scores]
-        form = _put(self.answer, skeleton=_skeleton(differences, keys))
+        form = put(self.answer, skeleton=_skeleton(differences, keys))
         return Turn((*parts, form), _schema(differences, keys, *self.limits))
 
 
@@ -278,11 +256,6 @@ def _vocabulary(
     labels: tuple[tuple[str, Label], ...], scores: tuple[str, ...], low: int, top: int
 ) -> Vocabulary:
     return Vocabulary(dict(labels), scores, low, top)
-
-
-def _put(text: str, **values: str) -> str:
-    """One pass, so that braces inside of a value are never taken for a placeholder."""
-    return _PLACEHOLDER.sub(lambda found: values[found[1]], text)
 
 
 def _skeleton(differences: bool, keys: list[str]) -> str:

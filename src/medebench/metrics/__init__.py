@@ -121,20 +121,12 @@ def list_metrics() -> list[MetricEntry]:
     >>> [one.name for one in mb.list_metrics()][:3]
     ['cp_published', 'cp', 'ssim']
     """
-    named = [(name, metric_info(name)) for name in (*METRICS.names(), *LEARNED)]
-    return [
-        MetricEntry(
-            name=name,
-            summary=one.summary,
-            needs=one.needs,
-            problem=not_ready(name),
-            better=one.better,
-            low=one.low,
-            high=one.high,
-        )
-        for name, one in named
-        if one is not None
-    ]
+    found = []
+    for name in (*METRICS.names(), *LEARNED):
+        if one := metric_info(name):
+            told = {key: getattr(one, key) for key in ("summary", "needs", "better", "low", "high")}
+            found.append(MetricEntry(name=name, problem=not_ready(name), **told))
+    return found
 
 
 def _names(given: Iterable[str | AnyMetric] | None) -> list[str | AnyMetric]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from medebench.cases.open_case import OpenCase
+from medebench.cases.open_case import OpenCase, once
 from medebench.images.picture import Mask, Picture
 from medebench.images.picture import data_range as full_range
 from medebench.metrics.arrays import as_mask, as_pictures, as_region
@@ -89,28 +90,21 @@ def cp(
     return value / used
 
 
-@metric(
+_metric = partial(metric, low=-1.0, needs=("roi",))
+
+
+@_metric(
     "cp_published",
     "the paper's masked SSIM, previous against output; flatters large ROIs",
-    low=-1.0,
-    needs=("roi",),
     label="CP published",
 )
 def CP_PUBLISHED(case: OpenCase, output: Picture) -> float:
     _check_depth(output)
     # The previous image is blacked out once for all outputs of the case.
-    blackened = case.memo.get("blackened")
-    if blackened is None:
-        blackened = case.memo["blackened"] = blacken(case.previous, case.mask)
+    blackened = once(case.memo, "blackened", lambda: blacken(case.previous, case.mask))
     return _masked_ssim(blackened, output, case.mask)
 
 
-@metric(
-    "cp",
-    "SSIM of previous and output over windows wholly outside the ROI",
-    low=-1.0,
-    needs=("roi",),
-    label="CP",
-)
+@_metric("cp", "SSIM of previous and output over windows wholly outside the ROI", label="CP")
 def CP(case: OpenCase, output: Picture) -> float:
     return cp(case.previous, output, case.roi, case.data_range)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from medebench.cases.open_case import OpenCase
+from medebench.cases.open_case import OpenCase, once
 from medebench.images.picture import Picture
 from medebench.images.picture import data_range as full_range
 from medebench.metrics.arrays import as_pictures, as_region
@@ -123,6 +123,10 @@ class Intention:
             return "reference and previous are alike inside the ROI"
         return None
 
+    def require(self) -> None:
+        if problem := self.problem():
+            raise Undefined(problem)
+
     @cached_property
     def beside(self) -> float:
         """Mean difference of reference and input outside the ROI."""
@@ -153,50 +157,42 @@ def intend(
 
 
 def intention_of(case: OpenCase) -> Intention:
-    kept = case.memo.get("intention")
-    if kept is None:
-        kept = intend(case.previous, case.reference, case.roi, case.data_range)
-        case.memo["intention"] = kept
-    return cast(Intention, kept)
+    given = case.previous, case.reference, case.roi, case.data_range
+    return once(case.memo, "intention", lambda: intend(*given))
 
 
 def _completion(output: Picture, intended: Intention) -> float:
-    if problem := intended.problem():
-        raise Undefined(problem)
+    intended.require()
     dot, change = intended.inside.dot, intended.change
     return min(HIGH, max(LOW, dot(intended.made(output), change) / dot(change, change)))
 
 
 def _residual(output: Picture, intended: Intention) -> float:
-    if problem := intended.problem():
-        raise Undefined(problem)
+    intended.require()
     if intended.beside >= OTHER_PHOTOGRAPH:
         off = f"{intended.beside:.0f}"
         raise Undefined(f"the reference is another photograph: around the ROI it differs by {off}")
     return intended.left(output)
 
 
-@metric(
+_metric = partial(metric, high=HIGH, needs=("roi", "reference"), variant=VARIANT)
+
+
+@_metric(
     "edit_completion",
     "share of the intended change made inside the ROI, by colour",
     better="neither",
     low=LOW,
-    high=HIGH,
-    needs=("roi", "reference"),
-    variant=VARIANT,
 )
 def EDIT_COMPLETION(case: OpenCase, output: Picture) -> float:
     return _completion(output, intention_of(case))
 
 
-@metric(
+@_metric(
     "edit_residual",
     "remaining distance from output to reference inside the ROI; 1 = as far as the input; "
     "undefined where the reference is another photograph",
     better="lower",
-    high=HIGH,
-    needs=("roi", "reference"),
-    variant=VARIANT,
 )
 def EDIT_RESIDUAL(case: OpenCase, output: Picture) -> float:
     return _residual(output, intention_of(case))

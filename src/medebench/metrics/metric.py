@@ -209,19 +209,8 @@ def metric(
     """
 
     def wrap(function: Function) -> Metric:
-        return Metric(
-            name,
-            summary,
-            better,
-            low,
-            high,
-            needs,
-            label=label,
-            decimals=decimals,
-            definition=definition,
-            function=function,
-            variant=variant,
-            of=of,
-        )
+        facts = name, summary, better, low, high, needs
+        told: dict[str, Any] = {"label": label, "decimals": decimals, "definition": definition}
+        return Metric(*facts, **told, function=function, variant=variant, of=of)
 
     return wrap

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import cv2
@@ -89,44 +90,36 @@ def mean_change(
     return float(total / (pixels * previous.shape[2] * (data_range or full_range(previous))))
 
 
-@metric(
-    "ssim",
-    "SSIM of output and reference, whole frame",
-    low=-1.0,
-    needs=("reference",),
-    label="SSIM",
-)
+_of_reference = partial(metric, needs=("reference",))
+_of_roi = partial(metric, needs=("roi",))
+
+
+@_of_reference("ssim", "SSIM of output and reference, whole frame", low=-1.0, label="SSIM")
 def SSIM(case: OpenCase, output: Picture) -> float:
     return ssim(case.reference, output, case.data_range)
 
 
-@metric(
-    "psnr",
-    "PSNR of output and reference in dB, whole frame",
-    high=float("inf"),
-    needs=("reference",),
-    label="PSNR (dB)",
+@_of_reference(
+    "psnr", "PSNR of output and reference in dB, whole frame", high=float("inf"), label="PSNR (dB)"
 )
 def PSNR(case: OpenCase, output: Picture) -> float:
     return psnr(case.reference, output, case.data_range)
 
 
-@metric(
+@_of_roi(
     "change_inside",
     "mean absolute difference of previous and output inside the ROI",
     better="neither",
-    needs=("roi",),
     label="Change inside",
 )
 def CHANGE_INSIDE(case: OpenCase, output: Picture) -> float:
     return mean_change(case.previous, output, case.roi, case.data_range)
 
 
-@metric(
+@_of_roi(
     "change_outside",
     "mean absolute difference of previous and output outside the ROI",
     better="lower",
-    needs=("roi",),
     label="Change outside",
 )
 def CHANGE_OUTSIDE(case: OpenCase, output: Picture) -> float:

@@ -23,11 +23,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from medebench.cases.open_case import once
 from medebench.encoders.encoder import Encoder, Features, TextFeatures
 from medebench.encoders.encoder_lookup import encoder_name, find_encoder, reads_texts
-from medebench.encoders.extractor import Extractor, Shown
+from medebench.encoders.extractor import Extractor, Shown, shared_extractor
 from medebench.encoders.image_framing import Framing
-from medebench.encoders.shared_extractor import shared_extractor
 from medebench.errors import ImageError, InputError
 from medebench.metrics.metric import BatchMetric, Measured, MetricInfo, Subject, Undefined
 
@@ -245,14 +245,11 @@ class SemanticMetric(BatchMetric):
         """Hashed and prepared once for all metrics of this encoder."""
         seen = self.encoder.identified(self.family.framing)
         key = f"shown to {self.encoder.name} {seen}: {which}"
-        if key not in memo:
-            picture = subject.output if which == "output" else getattr(subject.case, which)
-            try:
-                memo[key] = self.extractor.show(picture, subject.case.data_range)
-            except ImageError as error:
-                raise Undefined(str(error)) from error
-        shown: Shown = memo[key]
-        return shown
+        picture = subject.output if which == "output" else getattr(subject.case, which)
+        try:
+            return once(memo, key, lambda: self.extractor.show(picture, subject.case.data_range))
+        except ImageError as error:
+            raise Undefined(str(error)) from error
 
     def measure(self, prepared: Sequence[_Inputs]) -> list[Measured | Undefined]:
         if not prepared:
@@ -263,29 +260,16 @@ class SemanticMetric(BatchMetric):
         texts = [one.text for one in prepared if one.text is not None]
         texts += [one.since for one in prepared if one.since is not None]
         reads = self.extractor.read(texts) if texts else []
+        # Of one family all have a picture beside them, or none has, and so with the texts.
         count = len(prepared)
-        return [
-            self._measure(
-                rows[number],
-                rows[count + number] if self.family.beside else None,
-                reads[number] if self.family.text else None,
-                reads[count + number] if self.family.since else None,
-            )
-            for number in range(count)
-        ]
+        return [self._measure(rows[n::count], reads[n::count]) for n in range(count)]
 
-    def _measure(
-        self,
-        output: Features,
-        other: Features | None,
-        read: TextFeatures | None,
-        since: TextFeatures | None,
-    ) -> Measured | Undefined:
+    def _measure(self, seen: Features, read: Sequence[TextFeatures]) -> Measured | Undefined:
         try:
-            value = _value(output, other, read, since)
+            value = _value(seen, [one.features for one in read])
         except Undefined as why:
             return why
-        cut = next((one for one in (read, since) if one is not None and one.truncated), None)
+        cut = next((one for one in read if one.truncated), None)
         if cut is None:
             return Measured(value)
         told = {"encoder": self.encoder.name, "tokens": cut.tokens, "read": cut.read}
@@ -296,17 +280,13 @@ class SemanticMetric(BatchMetric):
             self.extractor.close()
 
 
-def _value(
-    output: Features, other: Features | None, read: TextFeatures | None, since: TextFeatures | None
-) -> float:
-    if read is None:
-        assert other is not None
-        return cosine(output, other)
-    if other is None:
-        return cosine(output, read.features)
-    if since is None:
-        return cosine(change(output, other), read.features)
-    return direction(output, other, read.features, since.features)
+def _value(seen: Features, texts: Sequence[Features]) -> float:
+    """Of the output and what it stands beside, the text and where that sets off."""
+    if not texts:
+        return cosine(*seen)
+    if len(texts) == 2:
+        return direction(*seen, *texts)
+    return cosine(seen[0] if len(seen) == 1 else change(*seen), texts[0])
 
 
 def _info(family: str, encoder: str) -> MetricInfo:

@@ -6,12 +6,11 @@ All from masked pixels alone. `docs/grounding.md` ("Inside the ROI") has the for
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
 
 import cv2
 import numpy as np
 
-from medebench.cases.open_case import OpenCase
+from medebench.cases.open_case import OpenCase, once
 from medebench.images.picture import Picture
 from medebench.metrics.colour import Doubles, MaskedView, soft_within
 from medebench.metrics.metric import Undefined
@@ -99,16 +98,15 @@ class Inside:
 
 
 def inside_of(case: OpenCase) -> Inside:
-    kept = case.memo.get("inside")
-    if kept is None:
+    def make() -> Inside:
         if not case.roi.any():
             raise Undefined("the ROI is empty")
         near, far = MaskedView(case.roi, DETAIL_WIDTH), MaskedView(case.roi)
-        previous, reference = (
-            _look(near, far, one, case.data_range) for one in (case.previous, case.reference)
-        )
-        kept = case.memo["inside"] = Inside(near, far, case.data_range, previous, reference)
-    return cast(Inside, kept)
+        pictures = case.previous, case.reference
+        looks = (_look(near, far, one, case.data_range) for one in pictures)
+        return Inside(near, far, case.data_range, *looks)
+
+    return once(case.memo, "inside", make)
 
 
 def texture_of(case: OpenCase, output: Picture) -> tuple[Inside, Texture]:

@@ -6,7 +6,7 @@ with Caller(find_client("openai:gpt-4o"), max_cost=5) as caller:
 """
 
 from medebench.models.answer_cache import AnswerCache
-from medebench.models.ask import Answer, Ask, CallEstimate, Client, Failure, Image, Turn
+from medebench.models.ask import Answer, Ask, Failure, Image, Turn
 from medebench.models.caller import Caller
 from medebench.models.fault import NOT_ASKED, Fault
 from medebench.models.image_encoding import encode_for_model
@@ -25,9 +25,7 @@ __all__ = [
     "AnswerCache",
     "Ask",
     "Body",
-    "CallEstimate",
     "Caller",
-    "Client",
     "Failure",
     "Fault",
     "Image",

@@ -76,12 +76,6 @@ class AnswerCache:
         # ASCII: models may send half a character, which UTF-8 cannot hold.
         files.write_text(self.path(key), json.dumps(kept, indent=2, allow_nan=False) + "\n")
 
-    def forget(self, key: str) -> None:
-        path = self.path(key)
-        path.unlink(missing_ok=True)
-        for picture in path.parent.glob(f"{key}.*"):
-            picture.unlink(missing_ok=True)
-
     def _beside(self, key: str, sha256: str, mime: str) -> Path:
         # By its hash, so that two processes with the same question do not mix their answers.
         return self.path(key).with_name(f"{key}.{sha256[:16]}{_SUFFIXES.get(mime, '.bin')}")

@@ -18,16 +18,11 @@ _LINE = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=[ \t]*(.*)")
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\", "$": "$"}
 
 
-def find_key(variables: Sequence[str], folder: Path | None = None) -> Secret | None:
+def find_key(variables: Sequence[str]) -> Secret | None:
     """The first key that is set, or None; a value that cannot be a key is refused in one line."""
-    from_file: dict[str, str] | None = None
     for name in variables:
         value = os.environ.get(name, "").strip()
-        if not value:
-            if from_file is None:
-                from_file = read_env_file((folder or Path.cwd()) / ".env")
-            value = from_file.get(name, "").strip()
-        if value:
+        if value := value or read_env_file(Path(".env")).get(name, "").strip():
             # Anything else would fail inside the HTTP library, with the value in its message.
             if not value.isascii() or not value.isprintable() or " " in value:
                 raise NotReadyError(f"{name}: contains characters that no key has; set it again")
@@ -68,10 +63,8 @@ def parse_env(text: str) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for line in re.split(r"\r\n|\r|\n", text):
-        if match := _LINE.fullmatch(line):
-            value = _value(match[2])
-            if value is not None:
-                found[match[1]] = value
+        if (match := _LINE.fullmatch(line)) and (value := _value(match[2])) is not None:
+            found[match[1]] = value
     return found
 
 

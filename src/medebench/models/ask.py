@@ -6,7 +6,7 @@ import hashlib
 import io
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -83,37 +83,3 @@ class Failure:
     reason: str
     kind: str
     attempts: int = 0
-
-
-@dataclass(frozen=True)
-class CallEstimate:
-    """Before the call: likely tokens and cost, and `most`, the cost if `max_tokens` are used."""
-
-    tokens_in: int
-    tokens_out: int
-    cost: float | None
-    most: float | None
-
-
-@runtime_checkable
-class Client(Protocol):
-    """One model at one address. `ask` makes a single call; the Caller handles retries."""
-
-    #: "openai:gpt-4o"; what a ledger or a report shows.
-    name: str
-
-    def identity(self) -> dict[str, str]:
-        """What an answer depends on besides the question; part of the cache key."""
-        ...
-
-    def estimate(self, ask: Ask) -> CallEstimate: ...
-
-    async def ask(self, ask: Ask, timeout: float) -> Answer:
-        """The answer, or a `Fault`."""
-        ...
-
-    def scrub(self, text: str) -> str:
-        """`text` without any secret of this client."""
-        ...
-
-    async def close(self) -> None: ...

@@ -51,42 +51,29 @@ def bounded_client(
 
 
 async def _read(response: Any, largest: int, bare_pictures: bool) -> bytes:
-    try:
-        if not 200 <= response.status_code < 300:
-            return await _beginning(response)
-        gathered = Gathering(response.headers, largest)
-        gathered.check_declared()
-        async for piece in response.aiter_raw():
-            gathered.add(piece)
-    except TooMuch as error:
-        raise Fault("unusable", str(error)) from None
-    except Damaged as error:
-        raise Fault("broken", str(error)) from None
-    kind = response.headers.get("content-type", "").strip().lower()
-    # Whoever reads no bare pictures reads JSON, whatever the server calls it.
-    if not (bare_pictures and kind.startswith("image/")):
-        _check_values(gathered.data)
-    return bytes(gathered.data)
-
-
-async def _beginning(response: Any) -> bytes:
-    """As much of an error as is shown."""
+    good = 200 <= response.status_code < 300
     data = bytearray()
     try:
-        gathered = Gathering(response.headers, LARGEST_ERROR)
+        gathered = Gathering(response.headers, largest if good else LARGEST_ERROR)
         data = gathered.data
+        if good:
+            gathered.check_declared()
         async for piece in response.aiter_raw():
             gathered.add(piece)
-    except TooMuch:
+    except (TooMuch, Damaged) as error:
+        too_much = isinstance(error, TooMuch)
+        if good:
+            raise Fault("unusable" if too_much else "broken", str(error)) from None
+        data = data if too_much else bytearray()
+    if not good:
+        # As much of an error as is shown.
         return bytes(data[:LARGEST_ERROR])
-    except Damaged:
-        return b""
-    return bytes(data)
-
-
-def _check_values(data: bytearray) -> None:
-    if sum(data.count(mark) for mark in (b",", b"[", b"{")) > MOST_VALUES:
+    kind = response.headers.get("content-type", "").strip().lower()
+    # Whoever reads no bare pictures reads JSON, whatever the server calls it.
+    is_json = not (bare_pictures and kind.startswith("image/"))
+    if is_json and sum(data.count(mark) for mark in (b",", b"[", b"{")) > MOST_VALUES:
         raise Fault("unusable", f"the server's answer contains more than {MOST_VALUES:,} values")
+    return bytes(data)
 
 
 def _unpacked(response: Any, data: bytes) -> Any:

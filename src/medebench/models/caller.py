@@ -13,14 +13,14 @@ from typing import Any, TypeVar
 
 from medebench.errors import InputError
 from medebench.models.answer_cache import AnswerCache, key_of
-from medebench.models.ask import Answer, Ask, CallEstimate, Client, Failure
+from medebench.models.ask import Answer, Ask, Failure
 from medebench.models.budget import Budget
 from medebench.models.concurrency import Gate
-from medebench.models.event_loop import LoopThread
+from medebench.models.event_loop import LoopThread, run_all
 from medebench.models.fault import MAYBE_BILLED, Fault
-from medebench.models.gather import run_all
+from medebench.models.provider import Provider
 from medebench.models.retry import Limits, pause
-from medebench.models.tally import Plan, Tally, add_costs
+from medebench.models.tally import Plan, Tally, add_costs, add_plans
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -41,7 +41,7 @@ class Caller:
 
     def __init__(
         self,
-        client: Client,
+        client: Provider,
         *,
         limits: Limits | None = None,
         cache: AnswerCache | None = None,
@@ -122,29 +122,18 @@ class Caller:
     def key(self, ask: Ask) -> str:
         return key_of(self.client.identity(), ask)
 
-    def forget(self, ask: Ask) -> None:
-        """Remove a cached answer that proved useless."""
-        self.cache.forget(self.key(ask))
-
     def plan(self, asks: Iterable[Ask]) -> Plan:
         """What `ask_all(asks)` would take, without making any call."""
         keys: set[str] = set()
-        estimates: list[CallEstimate] = []
-        asked = 0
+        plans: list[Plan] = []
         for ask in asks:
-            asked += 1
             key = self.key(ask)
             if key not in keys and (self._fresh or self.cache.get(key) is None):
-                estimates.append(self.client.estimate(ask))
+                plans.append(self.client.estimate(ask))
+            else:
+                plans.append(Plan(0, 1, 0, 0, 0.0, 0.0))
             keys.add(key)
-        return Plan(
-            calls=len(estimates),
-            cached=asked - len(estimates),
-            tokens_in=sum(estimate.tokens_in for estimate in estimates),
-            tokens_out=sum(estimate.tokens_out for estimate in estimates),
-            cost=add_costs([estimate.cost for estimate in estimates]),
-            most=add_costs([estimate.most for estimate in estimates]),
-        )
+        return add_plans(plans)
 
     async def ask(self, ask: Ask, good: Good | None = None) -> Answer:
         """The answer, cached or new, or a `Fault`. A new one is cached if `good` accepts it."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import io
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from medebench.errors import InputError
 from medebench.models.ask import Image
@@ -11,22 +10,14 @@ from medebench.models.ask import Image
 if TYPE_CHECKING:
     from medebench.images.picture import Picture
 
-JPEG_QUALITY = 95
 
-
-def encode_for_model(
-    picture: Picture,
-    max_side: int = 768,
-    form: Literal["png", "jpeg"] = "png",
-    bits: int | None = None,
-) -> Image:
+def encode_for_model(picture: Picture, max_side: int = 768, bits: int | None = None) -> Image:
     """`picture` shrunk to `max_side` (never enlarged), cut to 8 bits and encoded.
 
     `bits` is the depth a 16-bit picture really uses (12 for many scanners). The same pixels
     always give the same bytes.
     """
     import numpy as np
-    from PIL import Image as Pillow
 
     from medebench.images.picture import data_range, encode_png, resize
 
@@ -41,13 +32,4 @@ def encode_for_model(
     if picture.dtype != np.uint8:
         top = data_range(picture, bits)
         picture = np.clip(np.round(picture * (255.0 / top)), 0, 255).astype(np.uint8)
-    if form == "png":
-        return Image(encode_png(np.ascontiguousarray(picture)), "image/png")
-    if form != "jpeg":
-        raise InputError(f"form: expected png or jpeg, found '{form}'")
-    stream = io.BytesIO()
-    # Without chroma subsampling: a judge is asked about small differences in colour.
-    Pillow.fromarray(np.ascontiguousarray(picture)).save(
-        stream, "JPEG", quality=JPEG_QUALITY, subsampling=0
-    )
-    return Image(stream.getvalue(), "image/jpeg")
+    return Image(encode_png(np.ascontiguousarray(picture)), "image/png")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from medebench.entry import Entry
 from medebench.errors import InputError, NotReadyError
@@ -12,6 +10,7 @@ from medebench.models.api_keys import need_key
 from medebench.models.bounded_http import LARGEST_ANSWER, LARGEST_TEXT
 from medebench.models.provider import Provider
 from medebench.registry import Registry
+from medebench.settings import split_name
 
 _ROOM = "medebench.models.providers"
 PROVIDERS = Registry(
@@ -26,35 +25,23 @@ PROVIDERS = Registry(
 )
 
 
-def find_client(
-    text: str, base_url: str | None = None, settings: Mapping[str, Any] | None = None
-) -> Provider:
+def find_client(text: str, base_url: str | None = None) -> Provider:
     """`openai:NAME` or `file.py:Provider:NAME`, at `base_url` if given.
 
     Everything that is missing (package, key) is told here, before any work.
     """
-    return _find(text, "text", base_url, settings, LARGEST_TEXT)
+    return _find(text, "text", base_url, LARGEST_TEXT)
 
 
 def find_image_client(text: str, base_url: str | None = None) -> Provider:
     """The same for a model that answers with pictures: `gemini:NAME`, `openai-image:NAME`."""
-    return _find(text, "image", base_url, None, LARGEST_ANSWER)
+    return _find(text, "image", base_url, LARGEST_ANSWER)
 
 
 def names_model(text: str) -> bool:
     """Whether `text` names a provider's model."""
     provider, model = split_name(text)
-    return bool(model) if ".py:" in provider else provider in PROVIDERS.names()
-
-
-def split_name(text: str) -> tuple[str, str]:
-    """Provider and model; a model's name may hold colons too."""
-    if ".py:" not in text:
-        provider, _, model = text.partition(":")
-        return provider, model.strip()
-    file, _, rest = text.partition(".py:")
-    name, _, model = rest.partition(":")
-    return f"{file}.py:{name}", model.strip()
+    return bool(model.strip()) if ".py:" in provider else provider in PROVIDERS.names()
 
 
 def find_provider(name: str) -> type[Provider]:
@@ -68,17 +55,16 @@ def find_provider(name: str) -> type[Provider]:
     return found
 
 
-def _find(
-    text: str, gives: str, base_url: str | None, settings: Mapping[str, Any] | None, largest: int
-) -> Provider:
+def _find(text: str, gives: str, base_url: str | None, largest: int) -> Provider:
     name, model = split_name(text)
+    model = model.strip()
     known = ".py:" in name or name in PROVIDERS.names()
     provider = find_provider(name) if known and model else None
     if provider is None or gives not in provider.gives:
         fitting = [one for one in PROVIDERS.names() if gives in find_provider(one).gives]
         names = ", ".join(f"{one}:NAME" for one in fitting)
         raise InputError(f"'{text}': expected one of {names}")
-    return provider(model, base_url, settings, largest)
+    return provider(model, base_url, largest)
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)

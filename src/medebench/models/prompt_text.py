@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import unicodedata
+
+PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+
+
+def put(text: str, **values: str) -> str:
+    """Values in their places, in one pass: braces inside of a value are no placeholder."""
+    return PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)
 
 
 def visible_line(text: str) -> str:

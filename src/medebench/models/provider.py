@@ -18,21 +18,20 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from medebench.device import is_installed
 from medebench.errors import InputError, NotReadyError
 from medebench.models.api_keys import find_key, need_key
-from medebench.models.ask import Answer, Ask, CallEstimate, Image
+from medebench.models.ask import Answer, Ask, Image
 from medebench.models.bounded_http import LARGEST_TEXT, bounded_client
 from medebench.models.endpoint import Endpoint, read_endpoint
 from medebench.models.fault import Fault, StatusError, find_fault, shown
 from medebench.models.prices import Price, find_price
 from medebench.models.response_body import Body, parse_body
 from medebench.models.secret import Scrubber, Secret
-from medebench.models.token_counts import patches, text_tokens
+from medebench.models.tally import Plan, patches, text_tokens
 from medebench.models.unsupported import blamed, doubted, optional_parameters, remembered_as
-from medebench.settings import Settings, read_settings
 
 
 @dataclass(frozen=True)
@@ -50,17 +49,8 @@ class Reply:
     image_out: int | None = None
 
 
-class ModelSettings(Settings):
-    """Settings that change what a model is asked."""
-
-    #: OpenAI's image detail: "low" sends one small version and costs a tenth.
-    detail: Literal["auto", "low", "high"] = "high"
-    #: False: never send a JSON schema as a parameter, ask for JSON in words.
-    structured: bool = True
-
-
 class Provider(ABC):
-    """One model of a provider, a `Client`. Subclasses write the attributes and `send`."""
+    """One model of a provider, at one address. Subclasses write the attributes and `send`."""
 
     #: The name before the colon in a model's name, in ledgers and in price files.
     vendor: ClassVar[str]
@@ -83,12 +73,10 @@ class Provider(ABC):
         self,
         model: str,
         base_url: str | None = None,
-        settings: Mapping[str, Any] | None = None,
         largest: int = LARGEST_TEXT,
     ) -> None:
         self.name = f"{self.vendor}:{model}"
         self.model = model
-        self.options = read_settings(ModelSettings, dict(settings or {}), self.name)
         self.endpoint = self.find_endpoint(base_url)
         self._key = self._find_key(self.endpoint)
         self.price = find_price(self.name, self.endpoint, self.prices)
@@ -96,7 +84,7 @@ class Provider(ABC):
         self._largest = largest
         secrets = [*([self._key] if self._key else []), *self.endpoint.secrets]
         self._scrubber = Scrubber(secrets)
-        self._left_out = set(self.unknown) | (set() if self.options.structured else {"schema"})
+        self._left_out = set(self.unknown)
         # Connections belong to the event loop they were opened on.
         self._opened: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Any]
         self._opened = weakref.WeakKeyDictionary()
@@ -201,29 +189,30 @@ class Provider(ABC):
         return found
 
     def identity(self) -> dict[str, str]:
-        return {
-            "vendor": self.vendor,
-            "model": self.model,
-            "url": self.endpoint.url,
-            **{name: str(value) for name, value in self.options.model_dump().items()},
-        }
+        """What an answer depends on besides the question; part of the cache key."""
+        own = {"vendor": self.vendor, "model": self.model, "url": self.endpoint.url}
+        # Always so today; answers that were kept when they could be set are found by them.
+        return own | {"detail": "high", "structured": "True"}
 
-    def estimate(self, ask: Ask) -> CallEstimate:
+    def estimate(self, ask: Ask) -> Plan:
+        """Of one call, before it is made."""
         pictures, drawn = self._shown(ask), self._drawn(ask)
         tokens_in = text_tokens(ask) + pictures
         likely = min(ask.likely_tokens or ask.max_tokens, ask.max_tokens)
         if self.price is None:
-            return CallEstimate(tokens_in, drawn + likely, None, None)
+            return Plan(1, 0, tokens_in, drawn + likely, None, None)
         cost, most = (
             self.price.cost(tokens_in, drawn + words, pictures, drawn)
             for words in (likely, ask.max_tokens)
         )
-        return CallEstimate(tokens_in, drawn + likely, cost, most)
+        return Plan(1, 0, tokens_in, drawn + likely, cost, most)
 
     def scrub(self, text: str) -> str:
+        """`text` without any secret of this client."""
         return self._scrubber(text)
 
     async def ask(self, ask: Ask, timeout: float) -> Answer:
+        """The answer to a single call, or a `Fault`; the Caller handles retries."""
         loop = asyncio.get_running_loop()
         if loop not in self._opened:
             self._opened[loop] = self.open()

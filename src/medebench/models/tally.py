@@ -1,9 +1,16 @@
-"""What calls have cost, and what they would cost."""
+"""What calls have cost and would cost, and the tokens of a question before it is sent.
+
+Those of pictures are each provider's own rule.
+"""
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from medebench.models.ask import Ask
 
 
 @dataclass
@@ -27,7 +34,10 @@ class Tally:
 
 @dataclass(frozen=True)
 class Plan:
-    """What asking would take: calls, answers already cached, and cost."""
+    """What asking would take: calls, answers already cached, likely tokens and cost.
+
+    `most` is the cost if `max_tokens` are used.
+    """
 
     calls: int
     cached: int
@@ -52,3 +62,24 @@ def add_plans(plans: Sequence[Plan]) -> Plan:
         cost=add_costs([plan.cost for plan in plans]),
         most=add_costs([plan.most for plan in plans]),
     )
+
+
+#: Above what the vendors count for English text.
+BYTES_PER_TOKEN = 3.5
+#: For roles and separators, per message.
+OVERHEAD = 8
+
+
+def text_tokens(ask: Ask) -> int:
+    """Rather too many than too few."""
+    texts = [ask.system, *(part for part in ask.parts if isinstance(part, str))]
+    texts += [text for turn in ask.turns for text in (turn.said, turn.reply)]
+    if ask.schema is not None:
+        texts.append(json.dumps(ask.schema))
+    return sum(math.ceil(len(text.encode()) / BYTES_PER_TOKEN) + OVERHEAD for text in texts)
+
+
+def patches(width: float, height: float, side: int) -> int:
+    """Squares of `side` pixels that cover a picture."""
+    # A scaled side that is a hair above a whole number of them is rounding, not another one.
+    return math.ceil(width / side - 1e-9) * math.ceil(height / side - 1e-9)

@@ -44,12 +44,10 @@ def blamed(text: str, sent: frozenset[str]) -> str | None:
     """The parameter the server names as the one it does not know."""
     text = text.lower()
     if any(word in text for word in _NOT_KNOWN):
-        for name in sorted(sent - {"schema"}):
-            if _is_named(text, name):
-                return name
-        for name in sorted(sent & set(_WHOLE)):
-            if _names(text, _WHOLE[name]):
-                return name
+        named = [name for name in sorted(sent - {"schema"}) if _is_named(text, name)]
+        named += [name for name in sorted(sent & set(_WHOLE)) if _names(text, _WHOLE[name])]
+        if named:
+            return named[0]
     return "schema" if "schema" in sent and _is_named(text, "schema") else None
 
 

@@ -13,8 +13,7 @@ from medebench.cases import OpenCase
 from medebench.errors import MedebenchError
 from medebench.files import read_bytes, sha256
 from medebench.grounding import hot_region
-from medebench.grounding.attention_files import read_map
-from medebench.grounding.change_files import read_region
+from medebench.grounding.attention_files import read_map, read_region
 from medebench.metrics import Undefined
 from medebench.page.palette import REGION, ROI, SHARED
 from medebench.page.web_images import contour_path, key_of

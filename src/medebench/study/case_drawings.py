@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from medebench.cases import Case, OpenCase, open_case
-from medebench.cases.caseset import case_digest
+from medebench.cases.caseset import hash_case
 from medebench.errors import ImageError, InputError
 from medebench.images.picture import Picture, data_range, encode_png
 from medebench.outputs import Output, OutputFiles
@@ -190,7 +190,7 @@ def _draw(work: Work) -> _Drawn:
     drawn = _Drawn(work.number, about, work.largest, case.bits, candidate.digest)
     with _remedy("repair the case, or make the runs without it"):
         _draw_card(drawn, opened, work.task.card(opened))
-    if case_digest(case) != candidate.digest:
+    if hash_case(case).digest != candidate.digest:
         raise InputError(
             f"{case.previous or 'cases'}: case {case.id} has changed since the runs were made; "
             "run it again"

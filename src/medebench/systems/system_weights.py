@@ -46,16 +46,10 @@ def list_weights() -> list[WeightsEntry]:
 
 def _known(name: str) -> WeightsEntry:
     known = KNOWN[name]
-    return WeightsEntry(
-        name=name,
-        summary=known.summary,
-        size=known.size,
-        licence=known.licence,
-        hub=known.hub.id if known.hub else None,
-        package=asdict(known.package) if known.package else None,
-        by_hand=known.by_hand,
-        **_where(name),
-    )
+    same = {one: getattr(known, one) for one in ("name", "summary", "size", "licence", "by_hand")}
+    hub = known.hub.id if known.hub else None
+    package = asdict(known.package) if known.package else None
+    return WeightsEntry(**same, hub=hub, package=package, **_where(name))
 
 
 def _where(name: str) -> dict[str, Any]:

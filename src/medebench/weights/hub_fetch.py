@@ -1,17 +1,23 @@
-"""A model from the hub: what is needed of it, each large file with the checksum the hub states."""
+"""A model from the hub: what is needed of it, each large file with the checksum the hub states.
+
+Many repositories hold the same numbers several times: for other frameworks, in half precision, as
+pickles beside safetensors, as one file beside a pipeline's parts.
+"""
 
 from __future__ import annotations
 
 import errno
 import glob
 import logging
+import re
 import shutil
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from importlib import import_module
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from medebench.errors import InputError, MedebenchError, NotReadyError, one_line
@@ -19,9 +25,47 @@ from medebench.files import alone
 from medebench.progress import Progress
 from medebench.weights.download_progress import watched
 from medebench.weights.hub_cache import in_hub_cache, repository_folder
-from medebench.weights.hub_files import choose
 from medebench.weights.identity_hash import sha256_of
 from medebench.weights.known_weights import Hub
+
+_FORMATS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt")
+_NEVER = (
+    *(".msgpack", ".h5", ".onnx", ".onnx_data", ".ot", ".tflite", ".pb", ".mlmodel", ".xml"),
+    *(".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".mp4", ".ipynb"),
+)
+_PIECE = re.compile(r"-\d{5}-of-\d{5}$")
+_HIDDEN = re.compile(r"(^|/)\.")
+_VARIANTS = ("", "fp16", "bf16", "non_ema")
+
+
+def choose(files: Iterable[str], patterns: Sequence[str] = ()) -> list[str]:
+    """The files to download; only those that match a pattern, if there are patterns."""
+    every = sorted(
+        one for one in files if not _HIDDEN.search(one) and not one.lower().endswith(_NEVER)
+    )
+    if patterns:
+        every = [one for one in every if any(fnmatchcase(one, like) for like in patterns)]
+    if "model_index.json" in every:
+        every = [one for one in every if "/" in one or not one.endswith(_FORMATS)]
+    forms = {one: _form(one) for one in every if one.endswith(_FORMATS)}
+    best: dict[str, tuple[int, int]] = {}
+    for same, rank in forms.values():
+        best[same] = min(rank, best.get(same, rank))
+    return [one for one in every if one not in forms or forms[one][1] == best[forms[one][0]]]
+
+
+def _form(file: str) -> tuple[str, tuple[int, int]]:
+    """The common name of all forms of the same weights, and the rank of this form."""
+    path = PurePosixPath(file)
+    stem = _PIECE.sub("", path.stem)
+    variant = stem.rpartition(".")[2]
+    if variant in _VARIANTS:
+        stem = stem.removesuffix(f".{variant}")
+    else:
+        variant = ""
+    same = str(path.parent / stem.replace("pytorch_", ""))
+    return same, (_VARIANTS.index(variant), _FORMATS.index(path.suffix))
+
 
 #: Seconds for the first question, which is tiny: a machine without network is told so soon.
 _REACH = 10.0
@@ -84,10 +128,7 @@ def _snapshot(
     missing = [one for one in files if here is None or not (here / one.name).is_file()]
     patterns = [glob.escape(one.name) for one in files]
     with watched(watch, sum(one.size for one in missing), progress):
-        if local is None:
-            snapshot_download(hub.id, allow_patterns=patterns)
-        else:
-            snapshot_download(hub.id, allow_patterns=patterns, local_dir=local)
+        snapshot_download(hub.id, allow_patterns=patterns, local_dir=local)
 
 
 def _check(hub: Hub, files: list[_File], folder: Path) -> None:

@@ -13,7 +13,9 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
+
+from pydantic import TypeAdapter
 
 from medebench.files import cache_folder, write_json
 from medebench.weights.safetensors import read_header
@@ -102,18 +104,9 @@ def _memory() -> Path:
 def _read_memory() -> dict[str, Entry]:
     """What is remembered; nothing where the file is not there or not ours."""
     try:
-        read = json.loads(_memory().read_text("utf-8"))
-        return {str(name): _entry(one) for name, one in read.items()}
-    except (OSError, ValueError, TypeError, AttributeError):
+        return TypeAdapter(dict[str, Entry]).validate_json(_memory().read_bytes(), strict=True)
+    except (OSError, ValueError):
         return {}
-
-
-def _entry(one: Any) -> Entry:
-    (size, changed, moved, inode), digest = one
-    numbers = all(isinstance(number, int) for number in (size, changed, moved, inode))
-    if not (numbers and isinstance(digest, str)):
-        raise ValueError("not an entry")
-    return (size, changed, moved, inode), digest
 
 
 def _remember(path: Path, entry: Entry) -> None:

@@ -22,7 +22,7 @@ class Hub:
     id: str
     #: Names it had before.
     formerly: tuple[str, ...] = ()
-    #: What to fetch of it, as shell patterns; empty: what a loader needs, see hub_files.py.
+    #: What to fetch of it, as shell patterns; empty: what a loader needs, see hub_fetch.py.
     files: tuple[str, ...] = ()
     #: What must be there for it to be whole.
     needs: tuple[Either, ...] = ()

@@ -12,13 +12,17 @@ from pathlib import Path
 
 from medebench.errors import NotReadyError
 from medebench.files import cache_folder
+from medebench.registry import Registry
 from medebench.weights.completeness import folder_problem
 from medebench.weights.hub_cache import in_hub_cache, is_hub_id
 from medebench.weights.identity_hash import content_identity, sha256_of
 from medebench.weights.known_weights import KNOWN, Hub, known_as
 from medebench.weights.safetensors import file_problem
-from medebench.weights.shipped_weights import shipped_folder
 
+#: Weights in a package, this one or another, are called `builtin:NAME` in place of a model: an
+#: entry point of the group is called NAME and loads the path of the folder.
+PREFIX = "builtin:"
+_PACKAGED = Registry("shipped model", "medebench.shipped_weights")
 #: Names a folder that holds weights under the names they are kept as.
 VARIABLE = "MEDEBENCH_WEIGHTS"
 GIVEN, NAMED, OWN, CACHE = "given path", f"${VARIABLE}", "medebench's folder", "hub's cache"
@@ -50,6 +54,12 @@ class Found:
         if self.hub:
             return f"{self.hub}@{self.path.name[:12]}"
         return content_identity(self.path)
+
+
+def shipped_folder(name: str) -> Path | None:
+    """The folder of `builtin:NAME`; None for any other name, and for a package that is not here."""
+    own = name.removeprefix(PREFIX)
+    return Path(_PACKAGED.find(own)) if own != name and own in _PACKAGED else None
 
 
 def find_weights(name: str) -> Found | Absent:

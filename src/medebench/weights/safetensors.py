@@ -1,10 +1,23 @@
-"""What a safetensors file says of itself, read without the numbers and without the library."""
+"""What the files of a model say without their numbers: its settings, and headers of safetensors."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 from typing import Any
+
+from medebench.errors import InputError
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The settings in a file that is there."""
+    try:
+        read = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read as JSON; download the file again") from error
+    if not isinstance(read, dict):
+        raise InputError(f"{path}: contains no settings; download the file again")
+    return read
 
 
 def read_header(path: Path) -> tuple[int, dict[str, Any]]:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from medebench.systems.radedit.mask_cells import to_cells
+from medebench.systems.radedit.mask_sources import to_cells
 
 sides = st.integers(1, 9)
 masks = st.tuples(sides, sides).flatmap(lambda shape: arrays(bool, shape))
@@ -35,23 +35,16 @@ def shares(mask, cells):
 
 @given(masks, st.tuples(st.integers(1, 5), st.integers(1, 5)))
 @settings(deadline=None, max_examples=25)
-def test_rules_are_about_exact_areas(mask, cells):
-    expected = shares(mask, cells)
-    for rule, holds in {
-        "any": lambda share: share > 0,
-        "half": lambda share: share >= Fraction(1, 2),
-        "all": lambda share: share == 1,
-    }.items():
-        found = to_cells(mask, cells, rule)
-        assert found.shape == cells and found.dtype == bool
-        assert all(found[place] == holds(share) for place, share in expected.items())
+def test_any_share_of_a_cell_counts(mask, cells):
+    found = to_cells(mask, cells)
+    assert found.shape == cells and found.dtype == bool
+    assert all(found[place] == (share > 0) for place, share in shares(mask, cells).items())
 
 
 def test_as_scikit_image_where_cells_are_whole_pixels():
     measure = pytest.importorskip("skimage.measure")
     mask = np.random.default_rng(0).random((64, 96)) < 0.05
     assert np.array_equal(to_cells(mask, (8, 12)), measure.block_reduce(mask, (8, 8), np.max))
-    assert np.array_equal(to_cells(mask, (8, 12), "all"), measure.block_reduce(mask, 8, np.min))
 
 
 @given(st.integers(40, 500), st.integers(2, 64), st.data())
@@ -69,7 +62,6 @@ def test_a_thin_line_survives(side, cells, data):
 @given(masks)
 @settings(deadline=None, max_examples=25)
 def test_its_own_grid_and_a_finer_one(mask):
-    for rule in ("any", "half", "all"):
-        assert np.array_equal(to_cells(mask, mask.shape, rule), mask)
-        finer = to_cells(mask, (2 * mask.shape[0], 3 * mask.shape[1]), rule)
-        assert np.array_equal(finer, np.repeat(np.repeat(mask, 2, 0), 3, 1))
+    assert np.array_equal(to_cells(mask, mask.shape), mask)
+    finer = to_cells(mask, (2 * mask.shape[0], 3 * mask.shape[1]))
+    assert np.array_equal(finer, np.repeat(np.repeat(mask, 2, 0), 3, 1))

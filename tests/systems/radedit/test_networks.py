@@ -107,7 +107,7 @@ def test_the_input_comes_back(kind, ready, steps, skip, seed):
     """To the last bit of the latents, with the whole of each pipeline in between."""
     from functools import partial
 
-    from medebench.systems.radedit.inversion import denoise, draw_states, invert
+    from medebench.systems.radedit.inversion import denoising, draw_states, invert
 
     network = ready(kind)._network
     with quiet("diffusers", "transformers"), torch.inference_mode():
@@ -121,9 +121,10 @@ def test_the_input_comes_back(kind, ready, steps, skip, seed):
         nowhere = torch.zeros(2, 1, *latents.shape[-2:], dtype=bool)
         keep = nowhere.clone()
         keep[..., 2:5, :] = True
-        assert torch.equal(denoise(inverted, plain, text, 0), latents)
-        assert torch.equal(denoise(inverted, plain, text, 9, nowhere), latents)
-        changed = denoise(inverted, plain, text, 9, ~nowhere, keep)
+        for arguments in ((0,), (9, nowhere)):
+            *_, back = denoising(inverted, plain, text, *arguments)
+            assert torch.equal(back, latents)
+        *_, changed = denoising(inverted, plain, text, 9, ~nowhere, keep)
         kept = keep.expand_as(latents)
         assert torch.equal(changed[kept], latents[kept])
         assert not torch.equal(changed, latents)

@@ -61,7 +61,7 @@ def build_set(
     cases: list[Case] = []
     problems: list[Problem] = []
     seen: set[str] = set()
-    real = _RealPaths(root)
+    files = _Files(root, folders or {})
     for number, record in enumerate(records, start=1):
         label = f"record {number}"
         try:
@@ -72,7 +72,7 @@ def build_set(
             if folded in seen:
                 raise _Bad("duplicate-id", "id", "is already used by an earlier record")
             seen.add(folded)
-            cases.append(_case(label, values, root, folders or {}, real))
+            cases.append(_case(label, values, files))
             if cases[-1].previous is None and task == EDITING:
                 cases.pop()
                 raise _Bad("missing-field", "previous", "is missing: an edit needs an input image")
@@ -106,33 +106,53 @@ def _case_id(values: dict[str, Any]) -> str:
     return case_id
 
 
-class _RealPaths:
-    """Where paths lead; each folder is followed once, and thousands of files lie in few."""
+class _Files:
+    """The files of cases; each folder is followed once, and thousands of files lie in few."""
 
-    def __init__(self, root: Path) -> None:
-        self.root = root.resolve()
+    def __init__(self, root: Path, folders: Mapping[str, Path]) -> None:
+        self.root, self.folders, self._real = root, folders, root.resolve()
         self._inside: dict[Path, bool] = {}
 
     def is_inside(self, path: Path) -> bool:
         """Whether a file, or what it links to, lies in the root."""
         where = path if path.is_symlink() else path.parent
         if where not in self._inside:
-            self._inside[where] = where.resolve().is_relative_to(self.root)
+            self._inside[where] = where.resolve().is_relative_to(self._real)
         return self._inside[where]
 
+    def path(self, role: str, case_id: str, given: Any) -> Path | None:
+        if given is None:
+            if role not in self.folders:
+                return None
+            candidates: Iterator[Path] = (
+                self.folders[role] / (case_id + suffix) for suffix in SUFFIXES
+            )
+            found = next((path for path in candidates if path.is_file()), None)
+            if found is None and role == "previous":
+                missing = self.folders[role] / (case_id + ".png")
+                raise _Bad("missing-file", role, f"{missing}: no such file")
+            return found
+        text = _text(role, given)
+        if "\0" in text or len(text) > 1000:
+            raise _Bad("bad-field", role, "is not a path")
+        try:
+            path = Path(os.path.normpath(self.root / text.replace("\\", "/")))
+            # Links count as what they point to: a set must not reach files outside its folder.
+            if not self.is_inside(path):
+                raise _Bad("path-escape", role, f"{text!r} leaves the folder {self.root}")
+            if not path.is_file():
+                raise _Bad("missing-file", role, f"{path}: no such file")
+        except (OSError, RuntimeError) as error:
+            raise _Bad("bad-field", role, f"{text[:80]!r} is not a usable path ({error})") from None
+        return path
 
-def _case(
-    case_id: str,
-    values: dict[str, Any],
-    root: Path,
-    folders: Mapping[str, Path],
-    real: _RealPaths,
-) -> Case:
+
+def _case(case_id: str, values: dict[str, Any], files: _Files) -> Case:
     if "prompt" not in values:
         raise _Bad("missing-field", "prompt", "is missing or empty")
     texts = {field: _text(field, values[field]) for field in TEXTS if field in values}
-    paths = {role: _path(role, case_id, values.get(role), root, folders, real) for role in ROLES}
-    images = {role: _path(role, case_id, one, root, {}, real) for role, one in _images(values)}
+    paths = {role: files.path(role, case_id, values.get(role)) for role in ROLES}
+    images = {role: files.path(role, case_id, one) for role, one in _images(values)}
     return Case(
         id=case_id,
         **paths,  # type: ignore[arg-type]
@@ -200,38 +220,6 @@ def _bits(value: Any) -> int | None:
     if isinstance(value, bool) or not 9 <= bits <= 16:
         raise _Bad("bad-field", "bits", f"expected a whole number from 9 to 16, found {value!r}")
     return bits
-
-
-def _path(
-    role: str,
-    case_id: str,
-    given: Any,
-    root: Path,
-    folders: Mapping[str, Path],
-    real: _RealPaths,
-) -> Path | None:
-    if given is None:
-        if role not in folders:
-            return None
-        candidates: Iterator[Path] = (folders[role] / (case_id + suffix) for suffix in SUFFIXES)
-        found = next((path for path in candidates if path.is_file()), None)
-        if found is None and role == "previous":
-            missing = folders[role] / (case_id + ".png")
-            raise _Bad("missing-file", role, f"{missing}: no such file")
-        return found
-    text = _text(role, given)
-    if "\0" in text or len(text) > 1000:
-        raise _Bad("bad-field", role, "is not a path")
-    try:
-        path = Path(os.path.normpath(root / text.replace("\\", "/")))
-        # Links count as what they point to: a set must not reach files outside its folder.
-        if not real.is_inside(path):
-            raise _Bad("path-escape", role, f"{text!r} leaves the folder {root}")
-        if not path.is_file():
-            raise _Bad("missing-file", role, f"{path}: no such file")
-    except (OSError, RuntimeError) as error:
-        raise _Bad("bad-field", role, f"{text[:80]!r} is not a usable path ({error})") from None
-    return path
 
 
 def _kind(value: Any) -> str:

@@ -61,21 +61,14 @@ class _Reader:
         found: dict[str, str] = {}
         for name, inner in value.items:
             key = self.vocabulary.read_key(name)
-            if isinstance(inner, str) and not isinstance(inner, Number):
-                if key.score and key.part == "reason":
+            if key.score and isinstance(inner, str) and not isinstance(inner, Number):
+                if key.part == "reason":
                     found[key.score] = tidy(inner)
-                elif (
-                    key.score
-                    and not key.part
-                    and read_at(plain(inner), 0, self.vocabulary.scale.plain) is None
-                ):
+                elif not key.part and read_at(plain(inner), 0, self.vocabulary.scale.plain) is None:
                     found.setdefault(key.score, tidy(inner))
             elif isinstance(inner, Pairs) and key.score is None and key.part == "reason":
-                found |= {
-                    k.score: tidy(v)
-                    for n, v in inner.items
-                    if (k := self.vocabulary.read_key(n)).score and isinstance(v, str)
-                }
+                each = ((self.vocabulary.read_key(n).score, text) for n, text in inner.items)
+                found |= {score: tidy(t) for score, t in each if score and isinstance(t, str)}
         return found
 
     def _named(self, value: Pairs) -> Key | None:
@@ -106,10 +99,8 @@ class _Reader:
         """{"score": 7, "reason": ...} under the name of a score."""
         reason = ""
         for name, inner in value.items:
-            if (
-                self.vocabulary.read_key(name).score is None
-                and self.vocabulary.read_key(name).part == "reason"
-            ):
+            inner_key = self.vocabulary.read_key(name)
+            if inner_key.score is None and inner_key.part == "reason":
                 reason = reason or (tidy(inner) if isinstance(inner, str) else "")
             if name.strip().lower().replace("_", " ") in _TOP_KEYS:
                 text = str(inner) if isinstance(inner, str) else ""

@@ -131,7 +131,7 @@ def _before(text: str, label: _Label, scale: Scale, *, chained: bool) -> Candida
     )
     if reading is None or not given:
         return None
-    return Candidate(label.score, reading.value, reading.problem, "", label.start, label.generic)
+    return _made(label, reading, "")
 
 
 def _after(text: str, label: _Label, following: _Label | None, scale: Scale) -> Iterator[Candidate]:

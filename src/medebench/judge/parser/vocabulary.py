@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from pydantic import BaseModel, ConfigDict, Field
+
 from medebench.judge.parser.parsed import Candidate
 from medebench.judge.parser.score_numbers import Reading, RubricScale
 
@@ -46,11 +48,13 @@ class Key:
         return Candidate(self.score, *found, reason, position, self.generic)
 
 
-@dataclass(frozen=True)
-class Label:
+class Label(BaseModel):
     """How a score is called: its key in the JSON that is asked for, and what models write."""
 
-    key: str
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    #: Without one, its own name is the key.
+    key: str = Field(default="", pattern=r"^[a-z][a-z0-9_]*$|^$")
     #: In any language; the words of the key always count.
     spellings: tuple[str, ...] = ()
     #: As it stands: "EA".

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
+from math import prod
+from operator import mul
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class Backbone:
 
     @cached_property
     def convolutions(self) -> tuple[Conv, ...]:
-        return tuple(one for one in self._layers() if isinstance(one, Conv))
+        return tuple(one for stage in self for one in stage if isinstance(one, Conv))
 
     @cached_property
     def channels(self) -> tuple[int, ...]:
@@ -48,12 +51,7 @@ class Backbone:
     @cached_property
     def strides(self) -> tuple[int, ...]:
         """Pixels from one cell to the next, after each stage."""
-        found, stride = [], 1
-        for stage in self:
-            for layer in stage:
-                stride *= layer.stride
-            found.append(stride)
-        return tuple(found)
+        return tuple(accumulate((prod(one.stride for one in stage) for stage in self), mul))
 
     @cached_property
     def smallest(self) -> int:
@@ -77,10 +75,6 @@ class Backbone:
 
     def __iter__(self) -> Iterator[tuple[Conv | Pool, ...]]:
         return iter(self.stages)
-
-    def _layers(self) -> Iterator[Conv | Pool]:
-        for stage in self:
-            yield from stage
 
 
 ALEX = Backbone(

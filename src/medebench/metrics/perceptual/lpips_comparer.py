@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
-from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medebench.device import choose_device, exact, free_memory, out_of_memory, release_memory
+from medebench.encoders.extractor import Shared
 from medebench.images.picture import Picture
 from medebench.metrics.metric import Undefined
-from medebench.metrics.perceptual.backbones import BACKBONES
-from medebench.metrics.perceptual.feature_cache import FeatureCache
+from medebench.metrics.perceptual.backbones import BACKBONES, Backbone
 from medebench.metrics.perceptual.lpips_network import Network, weighed
 from medebench.metrics.perceptual.lpips_regions import Box, box_of, cell_shares, tiles, whole_box
 from medebench.metrics.perceptual.lpips_weights import read_weights
@@ -23,6 +23,47 @@ from medebench.weights import Found
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+#: A picture, and what black was for the network.
+Key: TypeAlias = tuple[str, float]
+
+
+class FeatureCache:
+    """Tensors of whole pictures, one a stage; the ones used longest ago go first."""
+
+    def __init__(self, backbone: Backbone, room: int) -> None:
+        self._backbone = backbone
+        self._room = room
+        self._kept: OrderedDict[Key, Sequence[Tensor]] = OrderedDict()
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self._kept
+
+    def takes(self, box: Box) -> bool:
+        """Whether what is seen in the box may be kept: all of a picture that is not too large."""
+        return box.whole and self._size(box.rows.side, box.columns.side) <= self._room
+
+    def recall(self, key: Key, box: Box) -> list[Tensor] | None:
+        """What was seen in the box."""
+        if key not in self._kept:
+            return None
+        self._kept.move_to_end(key)
+        stages = zip(self._kept[key], self._backbone.strides, strict=True)
+        return [seen[(..., *box.of_picture(stride))] for seen, stride in stages]
+
+    def keep(self, key: Key, seen: Sequence[Tensor]) -> None:
+        self._kept[key] = seen
+        self._kept.move_to_end(key)
+        while sum(4 * one.numel() for kept in self._kept.values() for one in kept) > self._room:
+            self._kept.popitem(last=False)
+
+    def clear(self) -> None:
+        self._kept.clear()
+
+    def _size(self, height: int, width: int) -> int:
+        rows, columns = self._backbone.grid(height), self._backbone.grid(width)
+        return int(4 * np.dot(np.multiply(rows, columns), self._backbone.channels))
+
 
 Numbers: TypeAlias = NDArray[np.float64]
 #: What the largest activation of one pass may take on a CPU, where more at once gains nothing.
@@ -193,15 +234,10 @@ class Comparer:
         return max(1, self._room // (self.backbone.bytes_a_pixel * box.pixels))
 
 
-_shared: WeakValueDictionary[tuple[str, ...], Comparer] = WeakValueDictionary()
-_sharing = threading.Lock()
+_comparers: Shared[Comparer] = Shared()
 
 
 def shared_comparer(net: str, weights: Found, device: str) -> Comparer:
-    """One network for all metrics that want the same; gone with the last of them."""
-    key = (net, str(weights.path), weights.identity, device)
-    with _sharing:
-        found = _shared.get(key)
-        if found is None:
-            found = _shared[key] = Comparer(net, weights, device)
-        return found
+    """One network for all metrics that want the same."""
+    key = (net, weights.path, weights.identity, device)
+    return _comparers.get(key, lambda: Comparer(net, weights, device))

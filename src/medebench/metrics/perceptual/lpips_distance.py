@@ -47,7 +47,8 @@ def lpips(
     0.0
     """
     one, other = np.asarray(first), np.asarray(second)
-    backbone = find_backbone(net)
+    if net not in BACKBONES:
+        raise InputError(f"lpips: net='{net}' is not known; expected alex or vgg")
     if one.ndim != 3 or one.shape[2] != 3 or one.shape != other.shape:
         raise InputError(
             f"lpips: expected two pictures of one size (height, width, 3), "
@@ -56,7 +57,7 @@ def lpips(
     if not data_range > 0:
         raise InputError(f"lpips: data_range={data_range} must be above 0")
     inside = None if roi is None else check_roi(np.asarray(roi, bool), one)
-    check_size(backbone, one)
+    check_size(BACKBONES[net], one)
     if all(each.dtype.kind == "f" and each.max() <= 1 < data_range for each in (one, other)):
         raise InputError("lpips: pictures of 0 to 1 need data_range=1")
     comparer = _comparer(net, weights)
@@ -90,12 +91,6 @@ def check_roi(roi: NDArray[np.bool_], picture: NDArray[Any]) -> NDArray[np.bool_
     if not roi.any():
         raise Undefined("the ROI is empty")
     return roi
-
-
-def find_backbone(net: str) -> Backbone:
-    if net not in BACKBONES:
-        raise InputError(f"lpips: net='{net}' is not known; expected alex or vgg")
-    return BACKBONES[net]
 
 
 @lru_cache(maxsize=2)

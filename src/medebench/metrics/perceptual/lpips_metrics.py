@@ -9,17 +9,18 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from medebench.cases.open_case import once
 from medebench.device import TORCH, missing_releases, no_device
 from medebench.encoders.feature_store import FeatureStore, picture_key
 from medebench.errors import InputError, MedebenchError
 from medebench.files import sha256
 from medebench.images.picture import Picture
 from medebench.metrics.metric import BatchMetric, Measured, MetricInfo, Subject, Undefined
+from medebench.metrics.perceptual.backbones import BACKBONES
 from medebench.metrics.perceptual.lpips_comparer import Comparer, Comparison, shared_comparer
 from medebench.metrics.perceptual.lpips_distance import (
     check_roi,
     check_size,
-    find_backbone,
     low_for,
     number,
 )
@@ -92,15 +93,13 @@ class Lpips(BatchMetric):
     ) -> None:
         self.info = info
         self.net = info.name.split("_")[1]
-        self.backbone = find_backbone(self.net)
+        self.backbone = BACKBONES[self.net]
         self.device = device
         self.batch = batch
         #: Pictures that went through the network for this metric.
         self.passes = 0
         self._low = low_for(published=info.name.endswith("_published"))
         self._weights = weights or f"lpips-{self.net}"
-        self._comparer: Comparer | None = None
-        self._store: FeatureStore | None = None
 
     @cached_property
     def variant(self) -> str:  # type: ignore[override]
@@ -127,23 +126,14 @@ class Lpips(BatchMetric):
         roi, roi_key = None, ""
         if "roi" in self.info.needs:
             roi = check_roi(case.roi, case.reference)
-            if (roi_key := case.memo.get("roi key", "")) == "":
-                roi_key = sha256(f"{roi.shape}\n".encode() + np.packbits(roi).tobytes())
-                case.memo["roi key"] = roi_key
-        if (reference_key := case.memo.get("reference key")) is None:
-            reference_key = picture_key(case.reference, case.data_range)
-            case.memo["reference key"] = reference_key
-        if (output_key := subject.memo.get("output key")) is None:
-            output_key = picture_key(subject.output, case.data_range)
-            subject.memo["output key"] = output_key
+            roi_key = once(case.memo, "roi key", lambda: _region_key(case.roi))
+        top, made = case.data_range, subject.output
+        reference_key = once(case.memo, "reference key", lambda: picture_key(case.reference, top))
+        output_key = once(subject.memo, "output key", lambda: picture_key(made, top))
         key = sha256("\n".join((self.name, reference_key, output_key, roi_key)).encode())
-        return LpipsPair(
-            case.reference, subject.output, roi, case.data_range, reference_key, roi_key, key
-        )
+        return LpipsPair(case.reference, made, roi, top, reference_key, roi_key, key)
 
     def measure(self, prepared: Sequence[LpipsPair]) -> list[Measured | Undefined]:
-        if self._store is None:
-            self._store = FeatureStore(f"lpips-{self.net}", self.variant)
         kept = self._store.get(one.key for one in prepared)
         found: dict[str, float | Undefined] = {
             key: float(one[0])
@@ -157,22 +147,18 @@ class Lpips(BatchMetric):
         # What is still known of the references is used before it makes room for the next.
         for group in sorted(groups.values(), key=self._must_look):
             computed = self._compute(group)
-            values = {
-                key: np.array([one], np.float32)
-                for key, one in computed.items()
-                if isinstance(one, float)
-            }
-            self._store.put(values)
+            known = {key: one for key, one in computed.items() if isinstance(one, float)}
+            self._store.put({key: np.array([one], np.float32) for key, one in known.items()})
             found |= computed
         results = [found[one.key] for one in prepared]
         return [Measured(one) if isinstance(one, float) else one for one in results]
 
     def _must_look(self, group: dict[str, LpipsPair]) -> bool:
-        return not self._comparer_now().knows(_first(group).reference_key, self._low)
+        return not self._comparer.knows(_first(group).reference_key, self._low)
 
     def _compute(self, group: dict[str, LpipsPair]) -> dict[str, float | Undefined]:
         """The outputs of one case."""
-        comparer = self._comparer_now()
+        comparer = self._comparer
         case = _first(group)
         asked = Comparison(
             case.reference,
@@ -200,15 +186,17 @@ class Lpips(BatchMetric):
         return values
 
     def close(self) -> None:
-        self._comparer = None
-        if self._store is not None:
-            self._store.close()
-            self._store = None
+        self.__dict__.pop("_comparer", None)
+        if store := self.__dict__.pop("_store", None):
+            store.close()
 
-    def _comparer_now(self) -> Comparer:
-        if self._comparer is None:
-            self._comparer = shared_comparer(self.net, self._found, self.device)
-        return self._comparer
+    @cached_property
+    def _store(self) -> FeatureStore:
+        return FeatureStore(f"lpips-{self.net}", self.variant)
+
+    @cached_property
+    def _comparer(self) -> Comparer:
+        return shared_comparer(self.net, self._found, self.device)
 
     @cached_property
     def _found(self) -> Found:
@@ -217,6 +205,10 @@ class Lpips(BatchMetric):
 
 def _first(group: dict[str, LpipsPair]) -> LpipsPair:
     return next(iter(group.values()))
+
+
+def _region_key(roi: NDArray[np.bool_]) -> str:
+    return sha256(f"{roi.shape}\n".encode() + np.packbits(roi).tobytes())
 
 
 def lpips_metric(

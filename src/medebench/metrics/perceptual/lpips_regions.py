@@ -79,12 +79,12 @@ def cell_shares(roi: NDArray[np.bool_], backbone: Backbone) -> list[NDArray[np.f
     height, width = roi.shape
     inside = roi.astype(np.float64)
     return [
-        (_overlaps(height, rows) @ inside @ _overlaps(width, columns).T).astype(np.float32)
+        (overlaps(height, rows) @ inside @ overlaps(width, columns).T).astype(np.float32)
         for rows, columns in zip(backbone.grid(height), backbone.grid(width), strict=True)
     ]
 
 
-def _overlaps(pixels: int, cells: int) -> NDArray[np.float64]:
+def overlaps(pixels: int, cells: int) -> NDArray[np.float64]:
     """The share of each cell (row) that each pixel (column) has, cells dividing the side evenly."""
     edges = np.linspace(0, pixels, cells + 1)[:, None]
     low, high = edges[:-1], edges[1:]

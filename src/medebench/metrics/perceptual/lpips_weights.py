@@ -40,9 +40,27 @@ def read_weights(path: Path, backbone: Backbone) -> Weights:
     shapes: list[tuple[int, ...]] = [one.shape for one in backbone.convolutions]
     shapes += [(one.made,) for one in backbone.convolutions]
     shapes += [(1, channels, 1, 1) for channels in backbone.channels]
-    taken = []
-    for names, shape in zip(named, shapes, strict=True):
-        taken.append(_take(path, backbone, tensors, names, shape, flax))
+
+    def take(names: tuple[str, ...], shape: tuple[int, ...]) -> Tensor:
+        name = next((one for one in names if one in tensors), None)
+        if name is None:
+            if not flax and tensors and all(one.startswith("lin") for one in tensors):
+                whole = _WHOLE.format(net=backbone.name)
+                raise InputError(f"{path}: has the heads without their network; {whole}")
+            raise InputError(f"{path}: no LPIPS weights for '{backbone.name}': lacks {names[0]}")
+        tensor = tensors[name]
+        if flax and tensor.ndim == 4:
+            tensor = tensor.transpose(3, 2, 0, 1)
+        if tensor.shape != shape:
+            raise InputError(
+                f"{path}: {name} has the shape {tensor.shape}, the network '{backbone.name}' needs "
+                f"{shape}; are these the weights of another network?"
+            )
+        if tensor.dtype.kind != "f" or not np.isfinite(tensor).all():
+            raise InputError(f"{path}: {name} has values that are not finite numbers")
+        return np.array(tensor, np.float32, order="C")
+
+    taken = [take(*one) for one in zip(named, shapes, strict=True)]
     heads = [one.reshape(-1) for one in taken[2 * count :]]
     if any((head < 0).any() for head in heads):
         raise InputError(f"{path}: a head has negative weights; those of LPIPS v0.1 have none")
@@ -69,34 +87,6 @@ def _torch_names(backbone: Backbone) -> list[tuple[str, ...]]:
     # The package holds its heads twice; what saves shared tensors once may keep either name.
     heads = range(len(backbone.stages))
     return [*names, *((f"lin{i}.model.1.weight", f"lins.{i}.model.1.weight") for i in heads)]
-
-
-def _take(
-    path: Path,
-    backbone: Backbone,
-    tensors: Mapping[str, NDArray[Any]],
-    names: tuple[str, ...],
-    shape: tuple[int, ...],
-    flax: bool,
-) -> Tensor:
-    name = next((one for one in names if one in tensors), None)
-    if name is None:
-        heads_alone = not flax and tensors and all(one.startswith("lin") for one in tensors)
-        whole = _WHOLE.format(net=backbone.name)
-        if heads_alone:
-            raise InputError(f"{path}: has the heads without their network; {whole}")
-        raise InputError(f"{path}: no LPIPS weights for '{backbone.name}': lacks {names[0]}")
-    tensor = tensors[name]
-    if flax and tensor.ndim == 4:
-        tensor = tensor.transpose(3, 2, 0, 1)
-    if tensor.shape != shape:
-        raise InputError(
-            f"{path}: {name} has the shape {tensor.shape}, the network '{backbone.name}' needs "
-            f"{shape}; are these the weights of another network?"
-        )
-    if tensor.dtype.kind != "f" or not np.isfinite(tensor).all():
-        raise InputError(f"{path}: {name} has values that are not finite numbers")
-    return np.array(tensor, np.float32, order="C")
 
 
 def _read(path: Path) -> dict[str, NDArray[Any]]:

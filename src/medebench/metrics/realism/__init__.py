@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from medebench.metrics.realism.fid import Moments, fid, fid_of_moments
+from medebench.metrics.realism.fid import fid
 from medebench.metrics.realism.kid import Kid, kid
 from medebench.metrics.realism.set_metrics import INFOS, fid_metric, kid_metric
 
-__all__ = ["INFOS", "Kid", "Moments", "fid", "fid_metric", "fid_of_moments", "kid", "kid_metric"]
+__all__ = ["INFOS", "Kid", "fid", "fid_metric", "kid", "kid_metric"]

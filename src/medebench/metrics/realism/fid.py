@@ -14,14 +14,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from medebench.errors import InputError
 from medebench.metrics.metric import Undefined
 from medebench.metrics.realism.paired_sets import Pair, Vectors, check
 
 Matrix: TypeAlias = NDArray[np.float64]
 #: What is less than this share of the covariances' traces is not a difference.
 _ROUNDING = 1e-12
-_ALONE = "one image has no covariance; at least 2 are needed"
 
 
 def fid(outputs: Vectors, references: Vectors) -> float:
@@ -31,84 +29,8 @@ def fid(outputs: Vectors, references: Vectors) -> float:
     9.0
     """
     check(outputs, references)
-    return fid_of_moments(Moments(outputs), Moments(references))
-
-
-class Moments:
-    """Mean and covariance of vectors that come in batches, in any order; memory is bounded.
-
-    Kept is not the covariance but rows whose products with themselves make it up: as many as
-    vectors came, at most twice as many as these are long.
-    """
-
-    def __init__(self, vectors: Vectors | None = None) -> None:
-        self.count = 0
-        self._mean: Matrix = np.zeros(0)
-        self._rows: list[Matrix] = []
-        if vectors is not None:
-            self.add(vectors)
-
-    def add(self, vectors: Vectors) -> None:
-        """A batch, a row a vector."""
-        check(vectors)
-        if len(vectors):
-            rows = np.asarray(vectors, np.float64)
-            mean = rows.mean(axis=0)
-            self._join(len(rows), mean, [rows - mean])
-
-    def merge(self, other: Moments) -> None:
-        """All that the other one has seen."""
-        if other.count:
-            self._join(other.count, other._mean, list(other._rows))
-
-    @property
-    def mean(self) -> Matrix:
-        return self._mean
-
-    @property
-    def covariance(self) -> Matrix:
-        root = self.root()
-        return np.asarray(root.T @ root)
-
-    def root(self) -> Matrix:
-        """R with RᵀR = covariance, of no more rows than needed."""
-        if self.count < 2:
-            raise Undefined(_ALONE)
-        self._shorten(len(self._mean))
-        return np.asarray(np.concatenate(self._rows) / np.sqrt(self.count - 1))
-
-    def _join(self, count: int, mean: Matrix, rows: list[Matrix]) -> None:
-        if not self.count:
-            self._mean = np.zeros_like(mean)
-        if mean.shape != self._mean.shape:
-            raise InputError(f"features: {len(self._mean)} numbers per image, now {len(mean)}")
-        total = self.count + count
-        away = mean - self._mean
-        self._rows += rows
-        if self.count:
-            # What the two means' distance adds to the covariance is one more row.
-            self._rows.append(away[None] * np.sqrt(self.count * count / total))
-        self._mean = self._mean + away * (count / total)
-        self.count = total
-        self._shorten(2 * len(mean))
-
-    def _shorten(self, most: int) -> None:
-        """Fewer rows with the same products, exact: the triangle of a QR decomposition."""
-        if sum(map(len, self._rows)) > most:
-            self._rows = [_triangle(np.concatenate(self._rows))]
-
-
-def _triangle(rows: Matrix) -> Matrix:
-    return np.asarray(np.linalg.qr(rows, mode="r"))
-
-
-def fid_of_moments(first: Moments, second: Moments) -> float:
-    a, b = first.root(), second.root()
-    if a.shape[1] != b.shape[1]:
-        raise InputError(f"features: {a.shape[1]} and {b.shape[1]} numbers per image")
-    away = first.mean - second.mean
-    shared = np.linalg.svd(a @ b.T, compute_uv=False).sum()
-    return _distance(away, a, b, shared)
+    (a, _, mean), (b, _, other_mean) = (_parts(one, axes=False) for one in (outputs, references))
+    return _distance(mean - other_mean, a, b, np.linalg.svd(a @ b.T, compute_uv=False).sum())
 
 
 def _distance(away: Matrix, a: Matrix, b: Matrix, shared: Any) -> float:
@@ -145,7 +67,7 @@ def fid_with_error(both: Pair) -> tuple[float, float]:
 def _parts(vectors: Vectors, axes: bool = True) -> tuple[Matrix, Matrix, Matrix]:
     """R and Q with Q R = the centred vectors over √(n - 1), R of no more rows than columns; μ."""
     if len(vectors) < 2:
-        raise Undefined(_ALONE)
+        raise Undefined("one image has no covariance; at least 2 are needed")
     rows = np.asarray(vectors, np.float64)
     mean = rows.mean(axis=0)
     rows = (rows - mean) / np.sqrt(len(rows) - 1)
@@ -153,7 +75,7 @@ def _parts(vectors: Vectors, axes: bool = True) -> tuple[Matrix, Matrix, Matrix]
     if len(rows) <= rows.shape[1]:
         return rows, np.eye(len(rows)) if axes else nothing, mean
     if not axes:
-        return _triangle(rows), nothing, mean
+        return np.asarray(np.linalg.qr(rows, mode="r")), nothing, mean
     q, r = np.linalg.qr(rows)
     return r, q, mean
 
@@ -182,8 +104,7 @@ def fid_floor(both: Pair, rounds: int, seed: int = 0) -> float:
 
 def _roughly(outputs: Vectors, references: Vectors) -> float:
     """FID to about six digits in a third of the time: singular values as roots of eigenvalues."""
-    a, _, mean = _parts(outputs, axes=False)
-    b, _, other_mean = _parts(references, axes=False)
+    (a, _, mean), (b, _, other_mean) = (_parts(one, axes=False) for one in (outputs, references))
     product = a @ b.T if len(a) <= len(b) else b @ a.T
     squares = np.linalg.eigvalsh(product @ product.T)
     return _distance(mean - other_mean, a, b, np.sqrt(squares.clip(0)).sum())

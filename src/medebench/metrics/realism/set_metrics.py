@@ -26,77 +26,6 @@ LEAST = 10
 _ROUNDS, _FEW_ROUNDS = 10, 3
 
 
-class _Distance(SetMetric):
-    #: Changes when the same features would give another number.
-    algorithm: ClassVar[str]
-    least = LEAST
-
-    def __init__(self, encoder: Encoder, info: MetricInfo) -> None:
-        self.encoder = encoder
-        self.info = info
-
-    @cached_property
-    def variant(self) -> str:  # type: ignore[override]
-        return f"{self.algorithm} {self.encoder.identity}"
-
-    def measure(
-        self,
-        outputs: Features,
-        references: Features,
-        groups: NDArray[np.int64],
-        reference_groups: NDArray[np.int64],
-    ) -> SetScore:
-        detail: dict[str, Any] = {
-            "n": len(outputs),
-            "references": len(references),
-            "sources": len(np.unique(groups)),
-        }
-        for count, what in (
-            (len(outputs), "output{}"),
-            (len(references), "reference{}"),
-            (detail["sources"], "source image{}"),
-        ):
-            if count < self.least:
-                found = f"{count} {what.format('' if count == 1 else 's')}"
-                return SetScore(None, f"too few: {found}, {self.least} are needed", detail=detail)
-        try:
-            return self._score(pair(outputs, references, groups, reference_groups), detail)
-        except Undefined as reason:
-            return SetScore(None, str(reason), detail=detail)
-
-    @abstractmethod
-    def _score(self, both: Pair, detail: dict[str, Any]) -> SetScore:
-        """Of sets that are large enough."""
-
-
-class FID(_Distance):
-    algorithm = "fid-1"
-
-    def _score(self, both: Pair, detail: dict[str, Any]) -> SetScore:
-        value, error = fid_with_error(both)
-        low, high = interval(value, error, both.count)
-        smaller, larger = sorted((len(both.outputs), len(both.references)))
-        detail["se"] = error
-        detail["floor"] = fid_floor(both, _ROUNDS if larger <= KID_BELOW else _FEW_ROUNDS)
-        if smaller < KID_BELOW:
-            detail["note"] = (
-                f"biased upwards: {smaller} images are fewer than {KID_BELOW}; compare only at "
-                f"equal sizes, next to the floor, and prefer kid_{self.encoder.name}"
-            )
-        return SetScore(value, None, (max(0.0, low), high), detail)
-
-
-class KID(_Distance):
-    algorithm = "kid-1"
-
-    def _score(self, both: Pair, detail: dict[str, Any]) -> SetScore:
-        found = kid_of(both)
-        detail["se"] = found.se
-        if found.value < 0:
-            detail["note"] = "unbiased, so slightly below 0 where the sets are alike"
-        return SetScore(found.value, None, found.interval, detail)
-
-
 def _fid_info(encoder: str) -> MetricInfo:
     return MetricInfo(
         f"fid_{encoder}",
@@ -132,19 +61,86 @@ def _kid_info(encoder: str) -> MetricInfo:
     )
 
 
-INFOS: dict[str, MetricInfo] = {
-    one.name: one for one in (_fid_info("inception"), _kid_info("inception"))
-}
+class _Distance(SetMetric):
+    #: Changes when the same features would give another number.
+    algorithm: ClassVar[str]
+    least = LEAST
+
+    def __init__(self, encoder: Encoder) -> None:
+        self.encoder, self.info = encoder, self.about(encoder.name)
+
+    @cached_property
+    def variant(self) -> str:  # type: ignore[override]
+        return f"{self.algorithm} {self.encoder.identity}"
+
+    def measure(
+        self,
+        outputs: Features,
+        references: Features,
+        groups: NDArray[np.int64],
+        reference_groups: NDArray[np.int64],
+    ) -> SetScore:
+        detail: dict[str, Any] = {
+            "n": len(outputs),
+            "references": len(references),
+            "sources": len(np.unique(groups)),
+        }
+        for count, what in (
+            (len(outputs), "output{}"),
+            (len(references), "reference{}"),
+            (detail["sources"], "source image{}"),
+        ):
+            if count < self.least:
+                found = f"{count} {what.format('' if count == 1 else 's')}"
+                return SetScore(None, f"too few: {found}, {self.least} are needed", detail=detail)
+        try:
+            return self._score(pair(outputs, references, groups, reference_groups), detail)
+        except Undefined as reason:
+            return SetScore(None, str(reason), detail=detail)
+
+    @staticmethod
+    @abstractmethod
+    def about(encoder: str) -> MetricInfo:
+        """What the numbers mean over the vectors of an encoder of this name."""
+
+    @abstractmethod
+    def _score(self, both: Pair, detail: dict[str, Any]) -> SetScore:
+        """Of sets that are large enough."""
 
 
-def fid_metric(encoder: Encoder) -> FID:
-    """FID over the vectors of any encoder."""
-    return FID(encoder, _fid_info(encoder.name))
+class FID(_Distance):
+    algorithm = "fid-1"
+    about = staticmethod(_fid_info)
+
+    def _score(self, both: Pair, detail: dict[str, Any]) -> SetScore:
+        value, error = fid_with_error(both)
+        low, high = interval(value, error, both.count)
+        smaller, larger = sorted((len(both.outputs), len(both.references)))
+        detail["se"] = error
+        detail["floor"] = fid_floor(both, _ROUNDS if larger <= KID_BELOW else _FEW_ROUNDS)
+        if smaller < KID_BELOW:
+            detail["note"] = (
+                f"biased upwards: {smaller} images are fewer than {KID_BELOW}; compare only at "
+                f"equal sizes, next to the floor, and prefer kid_{self.encoder.name}"
+            )
+        return SetScore(value, None, (max(0.0, low), high), detail)
 
 
-def kid_metric(encoder: Encoder) -> KID:
-    """KID over the vectors of any encoder."""
-    return KID(encoder, _kid_info(encoder.name))
+class KID(_Distance):
+    algorithm = "kid-1"
+    about = staticmethod(_kid_info)
+
+    def _score(self, both: Pair, detail: dict[str, Any]) -> SetScore:
+        found = kid_of(both)
+        detail["se"] = found.se
+        if found.value < 0:
+            detail["note"] = "unbiased, so slightly below 0 where the sets are alike"
+        return SetScore(found.value, None, found.interval, detail)
+
+
+INFOS = {one.name: one for one in (FID.about("inception"), KID.about("inception"))}
+#: Over the vectors of any encoder.
+fid_metric, kid_metric = FID, KID
 
 
 def info(name: str, which: str | None = None) -> MetricInfo:
@@ -159,4 +155,4 @@ def make(
 ) -> SetMetric:
     """The metric of this name; `which` is a weights file, looked up by default."""
     kind = FID if info(name).name.startswith("fid_") else KID
-    return kind(InceptionEncoder(which, device=device, batch=batch), INFOS[name])
+    return kind(InceptionEncoder(which, device=device, batch=batch))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from medebench.errors import InputError, one_line
-from medebench.weights.model_settings import read_json
+from medebench.weights.safetensors import read_json
 from medebench.weights.state_dicts import load
 
 if TYPE_CHECKING:

@@ -8,30 +8,80 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
+from medebench.cases.open_case import once
 from medebench.device import TRANSFORMERS, choose_device, exact, missing_releases, no_device
+from medebench.encoders.encoder import scaled
+from medebench.encoders.extractor import Shared
 from medebench.encoders.feature_store import FeatureStore, picture_key, text_key
-from medebench.encoders.wordpiece import vocabulary
+from medebench.encoders.image_framing import CLIP_MEAN, CLIP_STD, middle, shorter_side
+from medebench.encoders.wordpiece import FILES, open_tokenizer, vocabulary
 from medebench.errors import InputError, MedebenchError, NotReadyError
 from medebench.files import sha256
 from medebench.images.picture import Picture
-from medebench.metrics.reward.reward_inputs import (
-    LONGEST,
-    Words,
-    cut_words,
-    finish,
-    load_tokenizer,
-    prepare,
-)
-from medebench.metrics.reward.reward_network import RewardNetwork, load_network
+from medebench.metrics.metric import Undefined
+from medebench.metrics.reward.reward_network import SIDE, RewardNetwork, load_network
 from medebench.weights import Found, need_weights
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+#: Tokens that are read of a text, both ends included.
+LONGEST = 35
+#: A picture so narrow is nothing but rim when its shorter side is stretched to 224.
+_NARROWEST = 64
+
+
+@dataclass(frozen=True)
+class Words:
+    """A text in tokens: what is read of it, and how many it has in all."""
+
+    ids: tuple[int, ...]
+    tokens: int
+
+    @property
+    def read(self) -> int:
+        return len(self.ids)
+
+
+def cut_words(ids: Sequence[int]) -> Words:
+    """What is beyond the longest text is left out; the end stays."""
+    kept = ids if len(ids) <= LONGEST else [*ids[: LONGEST - 1], ids[-1]]
+    return Words(tuple(kept), len(ids))
+
+
+def prepare(picture: Picture, data_range: int = 255) -> NDArray[np.uint8]:
+    """What the network sees: shorter side resized to 224 (bicubic), then centre-cropped."""
+    pixels = scaled(picture, data_range)
+    height, width = pixels.shape[:2]
+    short, long = sorted((height, width))
+    if long > _NARROWEST * short:
+        raise Undefined(f"{width} x {height} pixels are too narrow for the model")
+    image = Image.fromarray(np.ascontiguousarray(pixels))
+    image = shorter_side(image, SIDE, Image.Resampling.BICUBIC)
+    return np.asarray(middle(image, SIDE, SIDE))
+
+
+def finish(pixels: Tensor) -> Tensor:
+    """(pictures, height, width, 3), 8 bits -> (pictures, 3, height, width), normalised."""
+    import torch
+
+    mean, deviation = (
+        torch.tensor(one, device=pixels.device)[:, None, None] for one in (CLIP_MEAN, CLIP_STD)
+    )
+    return (pixels.permute(0, 3, 1, 2).float() / 255 - mean) / deviation
+
+
+def load_tokenizer(folder: Path) -> Any:
+    """BERT's lower-case word pieces, and the two tokens that BLIP added to them."""
+    tokenizer = open_tokenizer(vocabulary(folder) or folder / FILES[0], lowercase=True)
+    tokenizer.add_special_tokens(["[DEC]", "[ENC]"])
+    return tokenizer
+
 
 NAME, CHECKPOINT, TOKENIZER = "imagereward", "ImageReward.pt", "bert-base-uncased"
 BATCH = 8
@@ -61,7 +111,6 @@ class RewardReader:
         self.batch = batch or BATCH
         #: Pictures that were looked at, and pairs that were scored.
         self.looked = self.scored = 0
-        self._network: RewardNetwork | None = None
         self._seen: OrderedDict[str, Tensor] = OrderedDict()
 
     def problem(self) -> str | None:
@@ -107,17 +156,14 @@ class RewardReader:
     ) -> RewardQuery:
         """`memo` belongs to the picture: what serves all its texts is kept there."""
         memo = {} if memo is None else memo
-        if (NAME, "key") not in memo:
-            memo[NAME, "key"] = picture_key(picture, data_range)
-        shown = memo[NAME, "key"]
+        shown = once(memo, (NAME, "key"), lambda: picture_key(picture, data_range))
         key = sha256(f"{shown} {text_key(text)}".encode())
         words = self.read(text)
         known = self.store.get([key]).get(key)
         if known is not None and np.isfinite(known).all():
             return RewardQuery(key, shown, None, words, float(known[0]))
-        if (NAME, "pixels") not in memo:
-            memo[NAME, "pixels"] = prepare(picture, data_range)
-        return RewardQuery(key, shown, memo[NAME, "pixels"], words, None)
+        pixels = once(memo, (NAME, "pixels"), lambda: prepare(picture, data_range))
+        return RewardQuery(key, shown, pixels, words, None)
 
     def read(self, text: str) -> Words:
         """The text in tokens, cut to what the network was trained to read."""
@@ -137,7 +183,7 @@ class RewardReader:
 
     def close(self) -> None:
         """Release the network; the next pair loads it again."""
-        self._network = None
+        self.__dict__.pop("_network", None)
         self._seen.clear()
         if "store" in self.__dict__:
             self.store.close()
@@ -145,7 +191,7 @@ class RewardReader:
     def _score(self, asked: Sequence[RewardQuery]) -> list[float]:
         import torch
 
-        network = self._load()
+        network = self._network
         ids = torch.zeros((len(asked), LONGEST), dtype=torch.long)
         mask = torch.zeros_like(ids)
         for row, one in enumerate(asked):
@@ -171,30 +217,21 @@ class RewardReader:
             self._seen.popitem(last=False)
         return stacked
 
-    def _load(self) -> RewardNetwork:
-        if self._network is None:
-            network = load_network(self.checkpoint, choose_device(self.device))
-            words = self.tokenizer.get_vocab_size(with_added_tokens=True)
-            if words != network.words:
-                raise InputError(
-                    f"{self.checkpoint}: was trained with {network.words} tokens, but the tokenizer"
-                    f" has {words}; use the tokenizer of {TOKENIZER}"
-                )
-            self._network = network
-        return self._network
+    @cached_property
+    def _network(self) -> RewardNetwork:
+        network = load_network(self.checkpoint, choose_device(self.device))
+        words = self.tokenizer.get_vocab_size(with_added_tokens=True)
+        if words != network.words:
+            raise InputError(
+                f"{self.checkpoint}: was trained with {network.words} tokens, but the tokenizer"
+                f" has {words}; use the tokenizer of {TOKENIZER}"
+            )
+        return network
 
 
-_READERS: WeakValueDictionary[tuple[str | None, str, int | None], RewardReader] = (
-    WeakValueDictionary()
-)
+_readers: Shared[RewardReader] = Shared()
 
 
-def shared_reader(
-    which: str | None = None, device: str = "auto", batch: int | None = None
-) -> RewardReader:
-    """One for all metrics that ask for the same, as long as any of them lives."""
-    key = (which, device, batch)
-    reader = _READERS.get(key)
-    if reader is None:
-        reader = _READERS[key] = RewardReader(which, device, batch)
-    return reader
+def shared_reader(which: str | None, device: str, batch: int | None) -> RewardReader:
+    """One for all metrics that ask for the same."""
+    return _readers.get((which, device, batch), lambda: RewardReader(which, device, batch))

@@ -14,7 +14,7 @@ from medebench.models.fault import Fault
 from medebench.models.prices import Price, list_prices
 from medebench.models.provider import Provider, Reply
 from medebench.models.response_body import count_of, field, text_of
-from medebench.models.token_counts import patches
+from medebench.models.tally import patches
 
 _FINISH = {
     "end_turn": "stop",

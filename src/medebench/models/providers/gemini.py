@@ -16,7 +16,7 @@ from medebench.models.fault import Fault
 from medebench.models.prices import Price, list_prices
 from medebench.models.provider import Provider, Reply
 from medebench.models.response_body import Body, parse_body
-from medebench.models.token_counts import patches
+from medebench.models.tally import patches
 
 #: Everything else that ends an answer early is a refusal of one sort or another.
 _FINISH = {"STOP": "stop", "MAX_TOKENS": "length", "FINISH_REASON_UNSPECIFIED": "stop"}

@@ -7,7 +7,7 @@ Sources disagree on gpt-5 and gpt-5.6-sol; gpt-image-2.5 is said to cost what gp
 Tokens of a picture, by the vendor's rules as far as known:
 
 - Tiles (GPT-4o, 4.1, 5): fit into 2048 x 2048, then the short side to 768, then 512-pixel tiles:
-  base + tiles x tile (85 and 170 for GPT-4o). `detail=low`: the base alone.
+  base + tiles x tile (85 and 170 for GPT-4o).
 - Patches (mini and nano models since 4.1, GPT-5.4 and later): 32-pixel patches, at most 1536 for
   the former, times a factor of the model.
 
@@ -26,7 +26,7 @@ from medebench.models.fault import Fault
 from medebench.models.prices import Price, list_prices
 from medebench.models.provider import Provider, Reply
 from medebench.models.response_body import count_of, field, text_of
-from medebench.models.token_counts import patches
+from medebench.models.tally import patches
 
 _FINISH = {"content_filter": "refusal", "max_tokens": "length"}
 #: Longest matching beginning of the name wins: (base, tile).
@@ -76,10 +76,8 @@ class OpenAI(Provider):
         if ask.schema is not None and "schema" in allowed:
             wanted = {"name": "answer", "schema": ask.schema, "strict": _is_strict(ask.schema)}
             given["response_format"] = {"type": "json_schema", "json_schema": wanted}
-        messages = [
-            {"role": "system", "content": self.system_text(ask, allowed)},
-            *self.dialogue([self._part(part) for part in ask.parts], ask),
-        ]
+        system = {"role": "system", "content": self.system_text(ask, allowed)}
+        messages = [system, *self.dialogue([_part(part) for part in ask.parts], ask)]
         done = await connection.chat.completions.create(
             model=self.model, messages=messages, **given
         )
@@ -91,8 +89,6 @@ class OpenAI(Provider):
             factor, most = _PATCHES[by_patches]
             return math.ceil(min(most, patches(width, height, 32)) * factor)
         base, tile = _TILES[by_tiles or "gpt-4o"]
-        if self.options.detail == "low":
-            return base
         scale = min(1.0, 2048 / max(width, height))
         scale *= min(1.0, 768 / (scale * min(width, height)))
         return base + tile * patches(scale * width, scale * height, 512)
@@ -102,11 +98,12 @@ class OpenAI(Provider):
         renamed = self.endpoint.is_official == ("token_limit" in allowed)
         return "max_completion_tokens" if renamed else "max_tokens"
 
-    def _part(self, part: str | Image) -> dict[str, Any]:
-        if isinstance(part, str):
-            return {"type": "text", "text": part}
-        url = f"data:{part.mime};base64,{base64.b64encode(part.data).decode('ascii')}"
-        return {"type": "image_url", "image_url": {"url": url, "detail": self.options.detail}}
+
+def _part(part: str | Image) -> dict[str, Any]:
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    url = f"data:{part.mime};base64,{base64.b64encode(part.data).decode('ascii')}"
+    return {"type": "image_url", "image_url": {"url": url, "detail": "high"}}
 
 
 def _reply(done: Any) -> Reply:

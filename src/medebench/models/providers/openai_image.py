@@ -26,7 +26,7 @@ from medebench.models.fault import Fault
 from medebench.models.provider import Reply
 from medebench.models.providers.openai import OpenAI
 from medebench.models.response_body import count_of, field, text_of
-from medebench.models.token_counts import patches
+from medebench.models.tally import patches
 
 #: How the server calls a picture or an order that it does not want to touch.
 _REFUSALS = {"moderation_blocked", "content_policy_violation"}

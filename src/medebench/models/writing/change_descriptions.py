@@ -13,8 +13,7 @@ from medebench.models import Ask, Caller, Failure, encode_for_model
 from medebench.models.prompt_text import delimited, visible_line
 from medebench.models.writing.valid_answers import TRIES, check_tries, failed, obtain, outcomes
 from medebench.models.writing.writer_prompts import DESCRIPTION, Instruction
-from medebench.models.writing.written_answers import as_json, read_change
-from medebench.models.writing.written_texts import Written
+from medebench.models.writing.written_answers import Written, as_json, read_change
 
 AnyCase = TypeVar("AnyCase", bound=Case | OpenCase)
 

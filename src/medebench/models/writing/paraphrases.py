@@ -11,8 +11,7 @@ from medebench.models import Ask, Caller, Failure
 from medebench.models.prompt_text import delimited, visible_line
 from medebench.models.writing.valid_answers import TRIES, check_tries, failed, obtain, outcomes
 from medebench.models.writing.writer_prompts import PARAPHRASES, Instruction
-from medebench.models.writing.written_answers import as_json, read_paraphrases
-from medebench.models.writing.written_texts import Paraphrases, choose
+from medebench.models.writing.written_answers import Paraphrases, as_json, choose, read_paraphrases
 
 MOST = 20
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from medebench.grounding import GROUNDING_METRICS, change_of
-from medebench.grounding.change_files import write_region
+from medebench.grounding.attention_files import write_region
 from medebench.metrics.intended import EDIT_COMPLETION, EDIT_RESIDUAL
 from medebench.runs.ledger import ScoreRow
 from medebench.runs.run_folder import Run

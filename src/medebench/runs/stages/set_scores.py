@@ -12,8 +12,7 @@ import numpy as np
 
 from medebench.cases import OpenCase
 from medebench.encoders.encoder import Features
-from medebench.encoders.extractor import Extractor, Shown
-from medebench.encoders.shared_extractor import shared_extractor
+from medebench.encoders.extractor import Extractor, Shown, shared_extractor
 from medebench.engine.batches import one_by_one
 from medebench.engine.named import Named
 from medebench.errors import ImageError, MedebenchError, one_line

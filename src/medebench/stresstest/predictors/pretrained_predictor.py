@@ -21,7 +21,7 @@ from medebench.device import (
     release_memory,
 )
 from medebench.encoders.encoder import scaled
-from medebench.encoders.pretrained_encoder import read_config
+from medebench.encoders.local_encoder import read_config
 from medebench.errors import MedebenchError, NotReadyError, one_line
 from medebench.images.picture import Picture
 from medebench.quiet import quiet

@@ -25,12 +25,12 @@ from medebench.models import (
 from medebench.models.model_lookup import find_provider
 from medebench.outputs import Output
 from medebench.settings import Settings as AnySettings
-from medebench.systems.answer_size import fit_answer
 from medebench.systems.api.api_settings import ApiSettings
 from medebench.systems.api.canvas_padding import Padding
 from medebench.systems.api.image_answers import Looker, facts, refusal
 from medebench.systems.few_shot import shown_facts, shown_text
 from medebench.systems.request import NotTried, Refused, Request, case_seed
+from medebench.systems.returned_output import fit_answer
 from medebench.systems.setting_types import PLACE
 from medebench.systems.shared_caller import SharedCaller
 from medebench.systems.system import Editor

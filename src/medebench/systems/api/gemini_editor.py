@@ -7,33 +7,26 @@ from medebench.systems.api.api_settings import GeminiSettings
 from medebench.systems.api.canvas_padding import nearest_size, padding_for
 from medebench.systems.request import Request
 
-#: What can be asked for.
-RATIOS = ("1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9")
+
+def _both_ways(*upright: tuple[str, int, int]) -> dict[str, tuple[int, int]]:
+    """A square, and every shape standing and lying."""
+    found = {"1:1": (1024, 1024)}
+    for ratio, width, height in upright:
+        across, down = ratio.split(":")
+        found |= {ratio: (width, height), f"{down}:{across}": (height, width)}
+    return found
+
+
 #: What comes back is only roughly of that ratio (4:3 is 1184 x 864, off by nearly 3 %), so the
 #: picture is padded to the shape that is really drawn: by the vendor's tables, in all resolutions.
-_SQUARE = {"1:1": (1024, 1024)}
-_GEMINI_2_5 = _SQUARE | {
-    "2:3": (832, 1248),
-    "3:2": (1248, 832),
-    "3:4": (864, 1184),
-    "4:3": (1184, 864),
-    "4:5": (896, 1152),
-    "5:4": (1152, 896),
-    "9:16": (768, 1344),
-    "16:9": (1344, 768),
-    "21:9": (1536, 672),
-}
-_GEMINI_3 = _SQUARE | {
-    "2:3": (848, 1264),
-    "3:2": (1264, 848),
-    "3:4": (896, 1200),
-    "4:3": (1200, 896),
-    "4:5": (928, 1152),
-    "5:4": (1152, 928),
-    "9:16": (768, 1376),
-    "16:9": (1376, 768),
-    "21:9": (1584, 672),
-}
+_GEMINI_2_5 = _both_ways(
+    *(("2:3", 832, 1248), ("3:4", 864, 1184), ("4:5", 896, 1152), ("9:16", 768, 1344))
+) | {"21:9": (1536, 672)}
+_GEMINI_3 = _both_ways(
+    *(("2:3", 848, 1264), ("3:4", 896, 1200), ("4:5", 928, 1152), ("9:16", 768, 1376))
+) | {"21:9": (1584, 672)}
+#: What can be asked for.
+RATIOS = tuple(_GEMINI_3)
 
 
 class GeminiEditor(ApiEditor):

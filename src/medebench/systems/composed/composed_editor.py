@@ -16,10 +16,10 @@ from medebench.models.prompt_text import visible_line
 from medebench.models.tally import add_costs, add_plans
 from medebench.outputs import Output
 from medebench.settings import Settings as AnySettings
-from medebench.systems.composed.llm_session import LlmSession
 from medebench.systems.composed.prompts import FOR_EDITOR, IMAGE_SIZE, editor_ask, read_instruction
 from medebench.systems.composed.wrapper import (
     WAITING,
+    LlmSession,
     Wrapper,
     check_own,
     lifted,

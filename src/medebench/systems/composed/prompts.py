@@ -6,7 +6,6 @@ Changing a word here changes what is written: raise `version` when you do.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,7 +13,7 @@ from medebench.models import Answer, Ask, Image
 from medebench.models.answers.characters import uniform, without_thoughts
 from medebench.models.answers.lenient_json import Pairs, find_objects
 from medebench.models.answers.refusal import is_filtered, is_refusal
-from medebench.models.prompt_text import delimited, visible_line
+from medebench.models.prompt_text import delimited, put, visible_line
 from medebench.models.writing.text_rules import same, text_problem
 from medebench.models.writing.text_rules import words as count_words
 from medebench.models.writing.writer_prompts import Instruction
@@ -25,7 +24,6 @@ KEY = "instruction"
 IMAGE_SIZE = 768
 #: Fewer words than this say neither what nor where.
 _FEWEST = 3
-_PLACEHOLDER = re.compile(r"\{([a-z]+)\}")
 
 _FORM = '{"instruction": "<the order>"}'
 _ABOUT = """\
@@ -143,11 +141,6 @@ def _ask(words: Instruction, parts: tuple[str | Image, ...], most: int) -> Ask:
         max_tokens=1000 + 4 * most,
         likely_tokens=20 + 2 * most,
     )
-
-
-def put(text: str, **values: str) -> str:
-    """One pass, so that braces inside of a value are never taken for a placeholder."""
-    return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)
 
 
 def as_answer(instruction: str) -> str:

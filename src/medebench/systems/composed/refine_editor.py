@@ -15,12 +15,12 @@ from pydantic import Field
 from medebench.errors import InputError, NotReadyError
 from medebench.judge import find_judge
 from medebench.models import Ask, Plan, find_client
-from medebench.models.model_lookup import names_model, split_name
+from medebench.models.model_lookup import names_model
 from medebench.models.tally import add_plans
 from medebench.outputs import Output
 from medebench.settings import Settings as AnySettings
-from medebench.systems.composed.drafts import Attempt, best_of, in_ledger, stuck
-from medebench.systems.composed.judge_opinion import DraftJudge
+from medebench.settings import split_name
+from medebench.systems.composed.drafts import Attempt, DraftJudge, best_of, in_ledger, stuck
 from medebench.systems.composed.rewriter import ByModel, ByRules
 from medebench.systems.composed.wrapper import WAITING, Wrapper, check_own, lifted, unopened
 from medebench.systems.request import Refused, Request, case_seed

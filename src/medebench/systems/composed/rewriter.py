@@ -1,25 +1,96 @@
-"""The next instruction after an attempt that was not good enough."""
+"""The next instruction after an attempt that was not good enough, by a model or without one.
+
+Without a model: what is wrong with an attempt, and a sentence against it. The findings come from
+the judge's numbers and from input and output; neither the reference nor the ROI is looked at here,
+so that no rule can tell the editor where to work.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import Enum
 from functools import partial
 from typing import Any
 
 from medebench.cases.open_case import OpenCase
 from medebench.errors import ImageError
+from medebench.images.picture import Picture
+from medebench.metrics.colour import lengths, soft_lab
 from medebench.models import Ask, Image, encode_for_model
 from medebench.models.prompt_text import visible_line
-from medebench.systems.composed import rewrite_rules
-from medebench.systems.composed.drafts import Attempt
-from medebench.systems.composed.llm_session import LlmSession
+from medebench.systems.composed.drafts import Attempt, Opinion
 from medebench.systems.composed.prompts import (
     AFTER_REVIEW,
     IMAGE_SIZE,
     read_instruction,
     review_ask,
 )
+from medebench.systems.composed.wrapper import LlmSession
 from medebench.systems.request import Request
+
+#: The rules' name and version, for the ledger; other sentences are other rules.
+LABEL = "rules v1"
+#: Softened colour differences (CIE76): the largest below which nobody sees a change, and the mean
+#: beside the ROI from which on too much was changed.
+UNSEEN, TOO_MUCH = 4.0, 2.0
+#: Change of detail (the offline judge's |log ratio|), and visual quality, that are plain to see.
+WORN, POOR = 0.2, 0.6
+
+
+class Finding(Enum):
+    """Value: how it is put to a model that rewrites."""
+
+    NOTHING = "hardly anything has changed"
+    PARTLY = "what was asked for is not done, or only in part"
+    BESIDE = "parts were changed that should have stayed as they were"
+    WORN = "the picture has become blurred or noisy"
+
+
+#: What is added to the instruction: once, and where that did not help.
+_AGAINST = {
+    Finding.NOTHING: (
+        "Make this change plain to see.",
+        "Make this change strong and unmistakable, over its full extent.",
+    ),
+    Finding.PARTLY: (
+        "Carry it out completely.",
+        "Carry it out completely and in every detail; leave no trace of how it was before.",
+    ),
+    Finding.BESIDE: (
+        "Keep everything else exactly as it is.",
+        "Change nothing but this; everything else keeps its shape, colour and brightness.",
+    ),
+    Finding.WORN: (
+        "Keep the picture sharp and clean.",
+        "Keep every edge as sharp and every surface as clean as before.",
+    ),
+}
+
+
+def findings(case: OpenCase, output: Picture, opinion: Opinion) -> tuple[Finding, ...]:
+    """At least one, for an attempt that is not good enough."""
+    change = soft_lab(output, case.data_range) - soft_lab(case.previous, case.data_range)
+    if float(lengths(change).max()) < UNSEEN:
+        return (Finding.NOTHING,)
+    found = [Finding.PARTLY]
+    worn = opinion.facts.get("detail_change", 0.0) >= WORN
+    stray = opinion.facts.get("stray")
+    poor = opinion.vq is not None and opinion.vq < POOR
+    if stray >= TOO_MUCH if stray is not None else poor:
+        found.append(Finding.BESIDE)
+    return (*found, Finding.WORN) if worn else tuple(found)
+
+
+def reword(asked: str, heard: Sequence[tuple[Finding, ...]]) -> str:
+    """The instruction with a sentence against each latest finding; `heard`: of all attempts."""
+    text = visible_line(asked)
+    sentences = [text if text.endswith((".", "!", "?")) else f"{text}."]
+    for finding in heard[-1]:
+        times = sum(finding in earlier for earlier in heard)
+        known = _AGAINST[finding]
+        sentences.append(known[min(times, len(known)) - 1])
+    return " ".join(sentences)
+
 
 #: The instruction, and what the ledger keeps of how it came about.
 Words = tuple[str, dict[str, Any] | None]
@@ -28,7 +99,7 @@ _LIKELY_REVIEW = "editing accuracy 0.4 of 1: the change is there only in part. "
 
 
 class ByRules:
-    label = identity = rewrite_rules.LABEL
+    label = identity = LABEL
 
     def next_words(self, request: Request, attempts: Sequence[Attempt]) -> Words:
         latest = attempts[-1]
@@ -38,7 +109,7 @@ class ByRules:
         scored = [one for one in attempts if one.ea is not None]
         heard = [_found(request, one) for one in scored]
         told = {"rules": self.label, "findings": [one.name.lower() for one in heard[-1]]}
-        return rewrite_rules.reword(request.instruction, heard), told
+        return reword(request.instruction, heard), told
 
 
 class ByModel:
@@ -91,9 +162,9 @@ def _review(request: Request, attempt: Attempt) -> str:
     return "\n".join(lines)
 
 
-def _found(request: Request, attempt: Attempt) -> tuple[rewrite_rules.Finding, ...]:
+def _found(request: Request, attempt: Attempt) -> tuple[Finding, ...]:
     assert attempt.picture is not None
-    return rewrite_rules.findings(request.case, attempt.picture, attempt.opinion)
+    return findings(request.case, attempt.picture, attempt.opinion)
 
 
 def _encode(case: OpenCase, picture: Any) -> Image:

@@ -28,24 +28,28 @@ class Looked:
         return {"attention": self.detail} if self.detail else {}
 
 
+#: What is looked for in the text of a request, and who chose it; or why that is not known.
+_Wanted = tuple[Token, str] | str
+
+
 @dataclass
 class _Watched:
-    tokens: list[Token | str]
-    sources: list[str]
-    recorder: Recorder | None
+    wanted: list[_Wanted]
+    recorder: Recorder | None = None
 
     def maps(self, width: int, height: int) -> list[Looked]:
         if self.recorder is None:
-            return [Looked(None, {"reason": one} if one else {}) for one in map(str, self.tokens)]
+            return [Looked(None, {"reason": one} if one else {}) for one in self.wanted]
         try:
             found = self.recorder.maps(height, width)
         except Undefined as error:
-            return [Looked(None, {"reason": str(error)}) for _ in self.tokens]
+            return [Looked(None, {"reason": str(error)}) for _ in self.wanted]
         looked = []
-        for token, source, one in zip(self.tokens, self.sources, found, strict=True):
-            if isinstance(token, str):
-                looked.append(Looked(None, {"reason": token}))
+        for wanted, one in zip(self.wanted, found, strict=True):
+            if isinstance(wanted, str):
+                looked.append(Looked(None, {"reason": wanted}))
                 continue
+            token, source = wanted
             facts = {"concept": token.concept, "source": source, "token": token.text}
             looked.append(Looked(one.map, {**facts, "layers": one.layers, "steps": one.calls}))
         return looked
@@ -64,25 +68,23 @@ class Looking:
     ) -> Iterator[_Watched]:
         """`texts` are what the pipeline is told, where that is more than the instruction."""
         if self._reason is not None:
-            yield _Watched([self._reason] * len(requests), [], None)
+            yield _Watched([self._reason] * len(requests))
             return
-        tokens: list[Token | str] = []
-        sources: list[str] = []
+        wanted: list[_Wanted] = []
         for index, request in enumerate(requests):
             said = request.instruction
             text = said if texts is None else texts[index]
             try:
                 # The concept is the instruction's, though the text around it may name it too.
                 concept = concept_of(said, request.case.case.key_concept)
-                tokens.append(find_token(self._pipe, text, concept.text, instruction=said))
-                sources.append(concept.source)
+                token = find_token(self._pipe, text, concept.text, instruction=said)
+                wanted.append((token, concept.source))
             except Undefined as error:
-                tokens.append(str(error))
-                sources.append("")
-        if all(isinstance(token, str) for token in tokens):
-            yield _Watched(tokens, sources, None)
+                wanted.append(str(error))
+        if all(isinstance(one, str) for one in wanted):
+            yield _Watched(wanted)
             return
         # A request without a concept still has a place in the batch; its map is not used.
-        places = [token if isinstance(token, Token) else Token(0) for token in tokens]
+        places = [Token(0) if isinstance(one, str) else one[0] for one in wanted]
         with record(self._pipe, places) as recorder:
-            yield _Watched(tokens, sources, recorder)
+            yield _Watched(wanted, recorder)

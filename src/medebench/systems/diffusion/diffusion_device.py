@@ -6,13 +6,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache, partial
-from importlib.util import find_spec
 
 from medebench.device import (
     TORCH,
     TRANSFORMERS,
     choose_device,
     free_memory,
+    is_installed,
     missing_releases,
     no_device,
 )
@@ -32,13 +32,11 @@ def missing_packages() -> str | None:
 
 def missing_for(weights: Weights) -> str | None:
     """A package that only some models need."""
-    if any("VLProcessor" in kind for kind in weights.parts.values()) and not has_torchvision():
+    if any("VLProcessor" in kind for kind in weights.parts.values()) and not is_installed(
+        "torchvision"
+    ):
         return f"{weights.name}: its processor needs torchvision; pip install torchvision"
     return None
-
-
-def has_torchvision() -> bool:
-    return find_spec("torchvision") is not None
 
 
 def device_problem(settings: DiffusionSettings) -> str | None:

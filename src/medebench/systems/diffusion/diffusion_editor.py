@@ -178,6 +178,10 @@ class DiffusionEditor(Editor):
         size = settings.size or loaded.size
         return frame_for(case.previous, size, loaded.multiple, settings.framing)
 
+    def _told(self, frame: Frame) -> dict[str, Any]:
+        """What the ledger keeps of an output besides what all of the family have."""
+        return {}
+
     def _text(self, request: Request) -> str:
         """What the pipeline is told."""
         return shown_text(request)
@@ -211,10 +215,7 @@ class DiffusionEditor(Editor):
     def _call(self, requests: list[Request], frames: list[Frame]) -> tuple[Any, list[Looked]]:
         import torch
 
-        pictures = [
-            frame.to_model(request.case.previous, request.case.data_range)
-            for request, frame in zip(requests, frames, strict=True)
-        ]
+        pictures = as_seen(requests, frames)
         texts = [self._text(request) for request in requests]
         arguments = self._arguments(requests, pictures, texts)
         width, height = pictures[0].size
@@ -263,6 +264,13 @@ class DiffusionEditor(Editor):
         except Refused as refused:
             return refused
         attention = None if looked.map is None else frame.map_back(looked.map)
-        facts = {"frame": frame.facts(values), **(more or {})}
+        facts = {"frame": frame.facts(values), **(more or {}), **self._told(frame)}
         facts |= {"device": self._loaded.device, "dtype": self._loaded.dtype}
         return Output(picture, detail=facts | looked.facts(), attention=attention)
+
+
+def as_seen(requests: Sequence[Request], frames: Sequence[Frame]) -> list[Image.Image]:
+    """The input pictures in their frames."""
+    cases = [request.case for request in requests]
+    pairs = zip(cases, frames, strict=True)
+    return [frame.to_model(case.previous, case.data_range) for case, frame in pairs]

@@ -13,8 +13,7 @@ from medebench.systems.diffusion.pipeline_weights import INDEX, Weights
 from medebench.weights import Absent, Found
 from medebench.weights.hub_cache import is_hub_id
 from medebench.weights.identity_hash import identity_of
-from medebench.weights.local_weights import CACHE, locate, variable_problem
-from medebench.weights.shipped_weights import shipped_folder
+from medebench.weights.local_weights import CACHE, locate, shipped_folder, variable_problem
 
 T = TypeVar("T")
 

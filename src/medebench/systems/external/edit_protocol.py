@@ -10,8 +10,8 @@ from typing import Any
 from medebench.errors import ImageError, one_line
 from medebench.images.picture import encode_png, read_picture
 from medebench.outputs import Output
-from medebench.systems.answer_size import fit_answer
 from medebench.systems.request import Refused, Request
+from medebench.systems.returned_output import fit_answer
 from medebench.workers.line_protocol import VERSION, whole
 
 #: More than this, as JSON, a worker cannot put into the ledger beside one output.

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from medebench.cases.open_case import OpenCase
 from medebench.images.picture import Picture
 from medebench.systems.diffusion.model_frame import Frame, eight_bits
-from medebench.systems.radedit.mask_cells import to_cells
-from medebench.systems.radedit.mask_sources import Given, Region, Sources
+from medebench.systems.radedit.mask_sources import Given, Region, Sources, to_cells
 from medebench.systems.request import Refused
 
 

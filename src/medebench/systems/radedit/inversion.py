@@ -2,7 +2,7 @@
 
     path = diffusion_path(scheduler.alphas_cumprod.tolist(), 50)
     inverted = invert(draw_states(latents, path, generators), path, "epsilon", base)
-    edited = denoise(inverted, base, text, guidance=15, edit=edit, keep=keep)
+    *_, edited = denoising(inverted, base, text, guidance=15, edit=edit, keep=keep)
 
 `base` and `text` are functions (latents, timestep) -> prediction. Noise is drawn for every step by
 itself (Huberman-Spiegelglas et al., 2024), so that what a step has to add to the network's mean is
@@ -40,10 +40,6 @@ class Inverted:
     #: Where each step would have gone by the base prediction.
     means: Sequence[Tensor]
 
-    def added(self, index: int) -> Tensor:
-        """What step `index` adds to its mean: sigma_t z_t of the papers."""
-        return self.states[index + 1] - self.means[index]
-
 
 def draw_states(latents: Tensor, path: Path, generators: Sequence[torch.Generator]) -> list[Tensor]:
     """Each picture at each step's noise, then the picture; noise drawn anew for every step.
@@ -55,36 +51,19 @@ def draw_states(latents: Tensor, path: Path, generators: Sequence[torch.Generato
 
     states = [latents]
     for step in reversed(path.steps):
-        noise = torch.stack(
-            [
-                torch.randn(latents.shape[1:], generator=one, dtype=latents.dtype)
-                for one in generators
-            ]
-        )
+        shape, dtype = latents.shape[1:], latents.dtype
+        noise = torch.stack([torch.randn(shape, generator=g, dtype=dtype) for g in generators])
         states.append(noise.to(latents.device).mul_(step.s).add_(latents, alpha=step.a))
     return states[::-1]
 
 
 def invert(states: Sequence[Tensor], path: Path, kind: Prediction, base: Predict) -> Inverted:
-    """What `base` makes of the states, kept for `denoise`."""
+    """What `base` makes of the states, kept for `denoising`."""
     means = [
         step.mean(base(state, step.timestep), state, kind)
         for step, state in zip(path.steps, states, strict=False)
     ]
     return Inverted(path, kind, states, means)
-
-
-def denoise(
-    inverted: Inverted,
-    base: Predict,
-    text: Predict,
-    guidance: float,
-    edit: Tensor | None = None,
-    keep: Tensor | None = None,
-) -> Tensor:
-    """The edited latents; see `denoising` for the steps on the way."""
-    *_, last = denoising(inverted, base, text, guidance, edit, keep)
-    return last
 
 
 def denoising(
@@ -95,7 +74,7 @@ def denoising(
     edit: Tensor | None = None,
     keep: Tensor | None = None,
 ) -> Iterator[Tensor]:
-    """The state after each step.
+    """The state after each step; the last one is the edited latents.
 
     The prediction is `base + guidance * (text - base)` where `edit` is true and `base` elsewhere;
     where `keep` is true the state becomes the inverted one of the same step. No `edit`: everywhere;

@@ -43,7 +43,7 @@ class Network(ABC):
         vae = pipe.vae
         # As the pipelines themselves do: these autoencoders overflow in half precision.
         if str(vae.dtype) == "torch.float16" and vae.config.get("force_upcast", True):
-            vae.to(dtype=_float32())
+            vae.float()
 
     @property
     def denoiser(self) -> Any:
@@ -115,9 +115,3 @@ class Network(ABC):
             mean, spread = (torch.tensor(one, device=self.device) for one in (mean, spread))
             return mean.view(shape), spread.view(shape) / factor
         return config.get("shift_factor") or 0.0, 1 / factor
-
-
-def _float32() -> Any:
-    import torch
-
-    return torch.float32

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property, partial
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from medebench.errors import NotReadyError
-from medebench.outputs import Output
 from medebench.quiet import quiet
-from medebench.systems.diffusion.diffusion_editor import DiffusionEditor
+from medebench.systems.diffusion.diffusion_editor import DiffusionEditor, as_seen
 from medebench.systems.diffusion.model_frame import Frame
 from medebench.systems.radedit import radedit_weights
 from medebench.systems.radedit.framed_masks import Framed, framed
@@ -20,20 +20,11 @@ from medebench.systems.radedit.radedit_settings import CAPTION, RadEditSettings
 from medebench.systems.request import Refused, Request
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
     from torch import Tensor
 
     from medebench.systems.diffusion.attention_watch import Looked
     from medebench.systems.diffusion.pipeline_weights import Weights
     from medebench.systems.radedit.latent_network import Network
-
-
-class _Result:
-    """What the family expects of a pipeline's call."""
-
-    def __init__(self, images: NDArray[np.float32]) -> None:
-        self.images = images
 
 
 class RadEdit(DiffusionEditor):
@@ -114,13 +105,10 @@ class RadEdit(DiffusionEditor):
         """
         import torch
 
-        from medebench.systems.radedit.inversion import denoise, draw_states, invert
+        from medebench.systems.radedit.inversion import denoising, draw_states, invert
 
         network, settings = self._network, self.settings
-        pictures = [
-            frame.to_model(request.case.previous, request.case.data_range)
-            for request, frame in zip(requests, frames, strict=True)
-        ]
+        pictures = as_seen(requests, frames)
         width, height = pictures[0].size
         path = network.path(settings.steps, width, height).skipped(settings.skip)
         texts = [self._text(request) for request in requests]
@@ -137,7 +125,7 @@ class RadEdit(DiffusionEditor):
                     with seen.recorder.paused() if seen.recorder else nullcontext():
                         return plain(latents, timestep)
 
-                edited = denoise(
+                *_, edited = denoising(
                     inverted,
                     unseen,
                     partial(network.predict, text=told),
@@ -145,21 +133,15 @@ class RadEdit(DiffusionEditor):
                     _stacked([one.edit_cells for one in _framed(frames)], states[0], True),
                     _stacked([one.keep_cells for one in _framed(frames)], states[0], False),
                 )
-            return _Result(network.decode(edited)), seen.maps(width, height)
+            # What the family expects of a pipeline's call.
+            return SimpleNamespace(images=network.decode(edited)), seen.maps(width, height)
 
-    def _made(
-        self,
-        values: Any,
-        frame: Frame,
-        looked: Looked,
-        blackened: bool,
-        more: dict[str, Any] | None = None,
-    ) -> Output | Refused:
+    def _told(self, frame: Frame) -> dict[str, Any]:
         (one,) = _framed([frame])
         settings = self.settings
         facts = {key: getattr(settings, key) for key in ("steps", "skip", "guidance")}
         facts |= one.told | ({"pasted": True} if one.original is not None else {})
-        return super()._made(values, frame, looked, blackened, {**(more or {}), "radedit": facts})
+        return {"radedit": facts}
 
 
 def _framed(frames: Sequence[Frame]) -> list[Framed]:
