@@ -90,7 +90,7 @@ def report(
             progress=progress,
         )
     if as_json:
-        facts = {"page": str(made.index), "table": made.table.to_json()}
+        facts: dict[str, object] = {"page": str(made.index), "table": made.table.to_json()}
         facts["verdict"] = made.verdicts.json() if made.verdicts else None
         print_json(facts | {"out_of_date": outdated_facts(made.outdated)})
     else:

@@ -140,8 +140,8 @@ def score(
     networks = [Named(name, find, one) for name, one in given if isinstance(one, BatchMetric)]
     sets = [Named(name, find, one) for name, one in given if isinstance(one, SetMetric)]
     if sets and left_out:
-        names = ", ".join(one.thing.name for one in sets)
-        raise InputError(f"metric {names}: compares whole sets; score it apart, over all cases")
+        named = ", ".join(one.thing.name for one in sets)
+        raise InputError(f"metric {named}: compares whole sets; score it apart, over all cases")
     stages: list[OutputStage] = [PixelScores(pixel)]
     asking: JudgeScores | None = None
     if found is not None and found.client is not None:
