@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import medebench as mb
 from medebench.analysis import reliability
+from medebench.judge import find_judge
 from medebench.reporting import build_report
 from medebench.reporting.collect import collect
 from medebench.reporting.methods import dollars, warnings_of
+from tests.models.server import FakeServer
 from tests.reporting.conftest import adopt_copies, put_scores
 
 DETAIL: dict[str, Any] = {
@@ -99,3 +103,29 @@ def test_dollars() -> None:
         "$1.23",
         "$1,234.50",
     ]
+
+
+def test_the_exact_question_and_answer_can_be_opened(
+    small_set: mb.CaseSet, tmp_path: Path, read_script: Callable[[Path], Any]
+) -> None:
+    said = json.dumps(
+        {
+            "differences": ["paler"],
+            "editing_accuracy": {"score": 6, "reason": "r"},
+            "visual_quality": {"score": 9, "reason": "r"},
+        }
+    )
+    [run] = adopt_copies(small_set.select(limit=2), tmp_path, ["A"])
+    with FakeServer(answer=lambda call: said) as server:
+        judge = find_judge("openai:x", {"base_url": server.base_url("openai")})
+        mb.score(run, [], judge)
+        sent = [" ".join(call.texts).split() for call in server.calls]
+    index = build_report([run], tmp_path / "report", published=False).index
+    details = read_script(index.parent / "assets" / "details" / "0.js")
+    for case in ("c0", "c1"):
+        told = {line[3]: line[4] for line in details[case]}
+        assert told["answer"] == [said]
+        assert "[image: previous, 64 x 48, sha256 " in told["question"]
+        # Word for word what went over the wire.
+        words = re.sub(r"\[image: [^]]+\]", "", told["question"]).split()
+        assert words in sent and run.cases[case].prompt in told["question"]

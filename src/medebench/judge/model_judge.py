@@ -103,6 +103,11 @@ class ModelJudge:
             name: self._verdict(score, opinions, faults)
             for name, score in zip(self.scores, self.rubric.scores, strict=True)
         }
+        # To be looked up word by word; once, because all scores come from the same answers.
+        verdicts[self.scores[0]].detail["asked"] = self._asked(filled, shown)
+        verdicts[self.scores[0]].detail["answered"] = [
+            clean(answer.text) for one in opinions for answer in one.answers
+        ]
         known = [answer.cost for answer in paid if answer.cost is not None]
         return Judgement(verdicts, sum(known), len(known) == len(paid))
 
@@ -171,6 +176,16 @@ class ModelJudge:
             problem = f"not asked again: {asked.fault.text}"
             parsed = replace(parsed, problems=[*parsed.problems, problem])
         return parsed, asked.answers
+
+    def _asked(self, filled: Filled, shown: Shown) -> str:
+        """The question as it was sent, with a word where an image stood."""
+        parts = [filled.system]
+        for number, turn in enumerate(filled.turns):
+            parts += [f"[question {number + 1}]"] if number else []
+            for part in turn.parts:
+                sent = _sent(shown.roles[part.role]) if isinstance(part, Slot) else part
+                parts.append(sent if isinstance(sent, str) else f"[image: {_named(part, sent)}]")
+        return clean("\n\n".join(parts))
 
     def _ask(self, filled: Filled, number: int, shown: Shown, repeat: int, earlier: str) -> Ask:
         parts: list[str | Image] = []
@@ -243,6 +258,12 @@ def _why(opinions: list[_Opinion]) -> Reason:
 def _sent(content: Image | str) -> Image | str:
     """Text of a case or an output stands between tags: it is material, not an order."""
     return delimited(content) if isinstance(content, str) else content
+
+
+def _named(part: Slot | str, image: Image) -> str:
+    width, height = image.size
+    role = part.role if isinstance(part, Slot) else ""
+    return f"{role}, {width} x {height}, sha256 {image.sha256[:12]}"
 
 
 def _fault_text(error: BaseException) -> str:

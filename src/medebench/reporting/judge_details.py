@@ -23,6 +23,9 @@ from medebench.runs.stages.run_diagnosis import FINDING
 #: Cases in one script; `static/store.js` counts the same way.
 CHUNK = 50
 _LONGEST = 2000
+#: Of what a judge was asked and answered word by word.
+_LONGEST_TALK = 20_000
+_TALK = ("differences", "asked", "answered")
 #: Said once for all in the methods, or of use only to machines.
 _HIDDEN = (
     *("judge", "stand_in", *JUDGE_SETTINGS, "variant", "rubric_hash", "without", "repeats", "sd"),
@@ -30,7 +33,12 @@ _HIDDEN = (
 )
 #: What is shown of the diagnosis: why, and what the editor's attention was recorded for.
 _GROUNDED = ((FINDING, "why"), ("attention_iou", "concept"))
-_NAMES = {"values": "values of the repeats", "unread": "repeats that could not be read"}
+_NAMES = {
+    "asked": "question",
+    "answered": "answer",
+    "values": "values of the repeats",
+    "unread": "repeats that could not be read",
+}
 
 
 def detail_scripts(material: Material, keys: Sequence[str]) -> dict[int, str]:
@@ -55,9 +63,10 @@ def detail_scripts(material: Material, keys: Sequence[str]) -> dict[int, str]:
                     continue
                 if field in _HIDDEN or value in (None, "", [], {}):
                     continue
-                what = shown(value) if field == "differences" else as_text(value)
+                talk = field in _TALK
+                what = shown(value) if talk else as_text(value)
                 what = hide(entry.run, what)
-                metric = judge_of(row.metric) if field == "differences" else row.metric
+                metric = judge_of(row.metric) if talk else row.metric
                 line = [entry.index, row.k, metric, _NAMES.get(field, field), what]
                 lines = chunk.setdefault(key, [])
                 if line not in lines:
@@ -80,10 +89,10 @@ def key_id(material: Material, key: str) -> str:
 
 
 def shown(value: Any) -> str | list[str]:
-    """A list of differences stays a list."""
+    """A list of differences or answers stays a list."""
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
-        return [as_text(one) for one in value]
-    return as_text(value)
+        return [as_text(one, _LONGEST_TALK) for one in value]
+    return as_text(value, _LONGEST_TALK)
 
 
 def hide(run: Run, what: str | list[str]) -> str | list[str]:
@@ -92,7 +101,7 @@ def hide(run: Run, what: str | list[str]) -> str | list[str]:
     return [without_folders(run, one) for one in what]
 
 
-def as_text(value: Any) -> str:
+def as_text(value: Any, longest: int = _LONGEST) -> str:
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         text = "; ".join(value)
     elif isinstance(value, list) and all(isinstance(one, float) for one in value):
@@ -103,4 +112,4 @@ def as_text(value: Any) -> str:
         text = str(value)
     else:
         text = json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return text if len(text) <= longest else text[: longest - 1] + "…"

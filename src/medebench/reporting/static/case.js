@@ -128,6 +128,10 @@ MB.caseView = (() => {
   const saidLine = ([run, k, metric, field, what]) => {
     const score = store.byName.get(metric);
     const words = `${store.runs[run].name}${k ? `, output ${k + 1}` : ""}, ${score ? score.label : metric}, ${field.replaceAll("_", " ")}: `;
+    if (field === "question" || field === "answer") {
+      const texts = Array.isArray(what) ? what : [what];
+      return [el("details", { class: "talk" }, el("summary", { text: words.replace(/: $/, "") }), ...texts.map((text) => el("pre", { dir: "auto", text })))];
+    }
     if (!Array.isArray(what)) return [el("p", { dir: "auto" }, el("b", { text: words }), what)];
     return [el("p", {}, el("b", { text: words })), el("ul", {}, ...what.map((text) => el("li", { dir: "auto", text })))];
   };
