@@ -14,6 +14,7 @@ from medebench.reporting.figures.draw_report import draw_diagnosis, draw_learned
 from medebench.reporting.learned import learned_csv
 from medebench.reporting.methods import judges, repeats, reproduce, run_facts
 from medebench.reporting.steering import attempts, tuned_runs
+from medebench.reporting.sweep_section import sweeps_section
 
 
 def scores_section(contents: Contents) -> Section | None:
@@ -126,5 +127,6 @@ RESULTS: tuple[Maker, ...] = (
     learned_section,
     failures_section,
     figures_section,
+    sweeps_section,
 )
 MATERIAL: tuple[Maker, ...] = (gallery_section, methods_section)
