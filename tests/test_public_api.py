@@ -133,9 +133,11 @@ BEFORE, OUTPUT, WANTED, ROI = _arrays()
 #: Every public function, really called, cheaply.
 CALLS: dict[str, Callable[[mb.Run, Path], Any]] = {
     "adopt": lambda run, to: mb.adopt(run.edits, "phantoms:count=2", to / "adopted"),
+    "case_figure": lambda run, to: mb.score(run, "cp") and mb.case_figure(run, ["1"], to / "f.svg"),
     "check_cases": lambda run, to: mb.check_cases("phantoms:count=2").cases,
     "cp": lambda run, to: mb.cp(BEFORE, OUTPUT, ROI),
     "cp_published": lambda run, to: mb.cp_published(BEFORE, OUTPUT, ROI),
+    "describe_cases": lambda run, to: mb.describe_cases("phantoms:count=2", to / "d").index,
     "edit": lambda run, to: mb.edit("phantoms:count=2", "identity", to / "edited"),
     "edit_completion": lambda run, to: mb.edit_completion(BEFORE, OUTPUT, WANTED, ROI),
     "edit_residual": lambda run, to: mb.edit_residual(BEFORE, OUTPUT, WANTED, ROI),

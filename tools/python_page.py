@@ -19,8 +19,9 @@ MARK = "<!-- Below this line: made by tools/python_page.py from the docstrings. 
 #: By heading, functions in the order in which they are needed; the rest of them follows.
 SECTIONS = {
     "From cases to a report": (
-        *("load_cases", "open_case", "check_cases", "generate", "edit", "adopt", "score"),
-        *("ground", "report", "export", "open_run", "load_plan", "run_plan"),
+        *("load_cases", "open_case", "check_cases", "describe_cases", "generate", "edit", "adopt"),
+        *("score", "ground", "report", "case_figure", "export", "open_run", "load_plan"),
+        "run_plan",
     ),
     "Metrics on arrays": (
         *("cp", "cp_published", "ssim", "psnr", "mean_change", "edit_completion"),

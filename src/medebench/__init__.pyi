@@ -55,6 +55,9 @@ from medebench.plan import run_plan as run_plan
 from medebench.progress import Bar as Bar
 from medebench.progress import Progress as Progress
 from medebench.reporting import Report as Report
+from medebench.reporting.case_figure import case_figure as case_figure
+from medebench.reporting.set_description import SetDescription as SetDescription
+from medebench.reporting.set_description import describe_cases as describe_cases
 from medebench.runs import Run as Run
 from medebench.runs import adopt as adopt
 from medebench.runs import edit as edit

@@ -17,6 +17,8 @@ from medebench import __version__
 from medebench.cli import (
     adopt,
     case_commands,
+    describe,
+    draw_figure,
     export,
     generate,
     ground,
@@ -47,6 +49,7 @@ COMMANDS: dict[str, dict[str, Callable[..., Any] | tuple[str, dict[str, Callable
                 "get": case_commands.get,
                 "check": case_commands.check,
                 "show": case_commands.show,
+                "describe": describe.describe,
             },
         ),
         "generate": generate.generate,
@@ -55,6 +58,7 @@ COMMANDS: dict[str, dict[str, Callable[..., Any] | tuple[str, dict[str, Callable
         "score": score.score,
         "ground": ground.ground,
         "report": report.report,
+        "figure": draw_figure.figure,
         "export": export.export,
     },
     "Whom to trust": {

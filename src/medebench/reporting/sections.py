@@ -17,6 +17,7 @@ from medebench.reporting.learned import learned_csv
 from medebench.reporting.methods import judges, repeats, reproduce, run_facts
 from medebench.reporting.steering import attempts, tuned_runs
 from medebench.reporting.summary_text import finding
+from medebench.reporting.sweep_section import sweeps_section
 from medebench.reporting.verdict import GOOD, NAMES, POOR, SIGNS, make_verdicts
 
 
@@ -190,6 +191,7 @@ RESULTS: tuple[Maker, ...] = (
     learned_section,
     failures_section,
     figures_section,
+    sweeps_section,
     audit_section,
 )
 MATERIAL: tuple[Maker, ...] = (gallery_section, methods_section)
