@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 from medebench.cases import Case, OpenCase, open_case
 from medebench.encoders.encoder_lookup import find_encoder
-from medebench.encoders.extractor import Extractor, Shown
-from medebench.encoders.shared_extractor import shared_extractor
+from medebench.encoders.extractor import Extractor, Shown, shared_extractor
 from medebench.errors import InputError, MedebenchError, NotReadyError, one_line
 from medebench.images.picture import Picture, data_range
 from medebench.metrics import Undefined
