@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 
@@ -186,7 +187,43 @@ def test_an_audit_names_why_nothing_was_said(small_set):
     with FakeServer(always("400")) as server:
         words = ["--judge", "openai:test", "--cases", small_set]
         done = call("judge", "audit", *words, "--base-url", server.base_url("openai"))
-    assert done.exit_code == 1 and "24 trials failed in this command: HTTP 400" in last(done)
+    assert done.exit_code == 2 and done.stdout == "" and done.stderr.count("\n") == 1
+    assert "openai:test: none of 24 calls was answered: HTTP 400" in done.stderr
+
+
+@pytest.mark.parametrize("how", ["never", "refused"])
+def test_a_server_that_never_answers_was_not_audited(small_set, how):
+    """It takes connections and says nothing, or takes none."""
+    words = ["judge", "audit", "--judge", "openai:test", "--cases", small_set, "--limit", "2"]
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        if how == "refused":
+            listening.close()
+        url = f"http://127.0.0.1:{port}/v1"
+        done = call(*words, "--base-url", url, "--timeout", "1", "--deadline", "3")
+    assert done.exit_code == 2 and done.stdout == "" and done.stderr.count("\n") == 1
+    assert "none of 12 calls was answered" in done.stderr and "right in" not in done.stderr
+
+
+def test_a_call_that_is_not_answered_is_no_wrong_answer(small_set):
+    """The server refuses what shows the same image twice, and has the same opinion of the rest."""
+    opinion = {"differences": [], "editing_accuracy": {"reason": "so", "score": 0}}
+    opinion["visual_quality"] = {"reason": "so", "score": 1}
+
+    def plan(made):
+        return "400" if made.images[0] == made.images[1] else "ok"
+
+    with FakeServer(plan, answer=lambda _: json.dumps(opinion)) as server:
+        words = ["judge", "audit", "--judge", "openai:test", "--cases", small_set]
+        words += ["--base-url", server.base_url("openai")]
+        done, told = call(*words, "--json"), call(*words)
+    found = json.loads(done.stdout)
+    assert [one["unanswered"] for one in found["controls"]] == [4, 0, 0, 0, 0, 0]
+    assert sum(one["of"] for one in found["controls"]) == 20
+    assert "of 20 trials with a known answer" in found["verdict"]
+    assert "(4 more calls were not answered), was not tested on identity" in found["verdict"]
+    assert done.exit_code == 1 and "4 trials failed in this command: HTTP 400" in last(done)
+    assert "silent  identity: not answered" in told.stdout
 
 
 def test_a_cache_without_room_loses_nothing_that_was_paid(edited, tmp_path):
