@@ -134,6 +134,7 @@ BEFORE, OUTPUT, WANTED, ROI = _arrays()
 CALLS: dict[str, Callable[[mb.Run, Path], Any]] = {
     "adopt": lambda run, to: mb.adopt(run.edits, "phantoms:count=2", to / "adopted"),
     "check_cases": lambda run, to: mb.check_cases("phantoms:count=2").cases,
+    "compare": lambda run, to: mb.score(run, "cp") and mb.compare(run, run).changes,
     "cp": lambda run, to: mb.cp(BEFORE, OUTPUT, ROI),
     "cp_published": lambda run, to: mb.cp_published(BEFORE, OUTPUT, ROI),
     "edit": lambda run, to: mb.edit("phantoms:count=2", "identity", to / "edited"),
@@ -164,6 +165,7 @@ CALLS: dict[str, Callable[[mb.Run, Path], Any]] = {
     "psnr": lambda run, to: mb.psnr(BEFORE, OUTPUT),
     "report": lambda run, to: mb.score(run, "cp") and mb.report(run, to / "r", published=False),
     "run_plan": lambda run, to: mb.run_plan(_plan(to)).runs,
+    "save_baseline": lambda run, to: mb.score(run, "cp") and mb.save_baseline(run, to / "b.json"),
     "score": lambda run, to: mb.score(run, "ssim"),
     "ssim": lambda run, to: mb.ssim(BEFORE, OUTPUT),
     "stress": lambda run, to: _stress(to / "stress").tests,

@@ -20,7 +20,16 @@ MARK = "<!-- Below this line: made by tools/python_page.py from the docstrings. 
 SECTIONS = {
     "From cases to a report": (
         *("load_cases", "open_case", "check_cases", "generate", "edit", "adopt", "score"),
-        *("ground", "report", "export", "open_run", "load_plan", "run_plan"),
+        *(
+            "ground",
+            "report",
+            "compare",
+            "save_baseline",
+            "export",
+            "open_run",
+            "load_plan",
+            "run_plan",
+        ),
     ),
     "Metrics on arrays": (
         *("cp", "cp_published", "ssim", "psnr", "mean_change", "edit_completion"),

@@ -55,6 +55,9 @@ from medebench.plan import run_plan as run_plan
 from medebench.progress import Bar as Bar
 from medebench.progress import Progress as Progress
 from medebench.reporting import Report as Report
+from medebench.reporting.baseline import save_baseline as save_baseline
+from medebench.reporting.run_comparison import RunComparison as RunComparison
+from medebench.reporting.run_comparison import compare as compare
 from medebench.runs import Run as Run
 from medebench.runs import adopt as adopt
 from medebench.runs import edit as edit

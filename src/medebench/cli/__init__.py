@@ -17,6 +17,7 @@ from medebench import __version__
 from medebench.cli import (
     adopt,
     case_commands,
+    compare_command,
     export,
     generate,
     ground,
@@ -55,6 +56,7 @@ COMMANDS: dict[str, dict[str, Callable[..., Any] | tuple[str, dict[str, Callable
         "score": score.score,
         "ground": ground.ground,
         "report": report.report,
+        "compare": compare_command.compare,
         "export": export.export,
     },
     "Whom to trust": {
