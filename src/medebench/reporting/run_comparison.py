@@ -141,8 +141,8 @@ def compare(
     Returns:
         The comparison: `worse` lists metrics, `table()` shows all, `to_json()` is for machines.
 
-    >>> before = mb.score(mb.edit("phantoms:count=6", "identity", tmp / "before"), "cp,psnr")
-    >>> after = mb.score(mb.edit("phantoms:count=6", "blur", tmp / "after"), "cp,psnr")
+    >>> before = mb.score(mb.edit("phantoms:count=13", "identity", tmp / "before"), "cp")
+    >>> after = mb.score(mb.edit("phantoms:count=13", "blur", tmp / "after"), "cp")
     >>> mb.compare(before, after).worse
     ['cp']
     """
