@@ -9,7 +9,9 @@ import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 from typer.testing import CliRunner
 
 import medebench as mb
@@ -89,6 +91,39 @@ def test_every_command_says_so_and_goes_on_once_there_is_room(disk, tmp_path):
     assert call("edit", cases, "--editor", "noise", "--out", run)[0] == 0
     assert call("score", run)[0] == 0
     assert mb.open_run(run).frame()["value"].is_not_null().any()
+
+
+def test_adopting_stops_where_the_disk_is_full_and_goes_on(disk, tmp_path):
+    path, cases = disk("size=4m"), write_set(tmp_path / "set", 6)
+    made = tmp_path / "made"
+    made.mkdir()
+    for number in range(1, 7):
+        noise = np.random.default_rng(number).integers(0, 256, (300, 300, 3), dtype=np.uint8)
+        Image.fromarray(noise).save(made / f"{number}.png")
+    words = ["adopt", made, "--cases", cases, "--out", path / "run"]
+    filler = path / "filler"
+    filler.write_bytes(b"x" * (shutil.disk_usage(path).free - 900_000))
+    code, said = call(*words)
+    assert code == 1 and FULL in said and said.count("\n") == 1 and str(path / "run") in said
+    filler.unlink()
+    code, said = call(*words)
+    assert code == 0 and "6 outputs, 6 of 6 cases, 0 failed" in said
+
+
+def test_folders_are_named_as_the_user_named_them(disk, tmp_path):
+    path, cases = disk("size=4m"), write_set(tmp_path / "set", 2)
+    for words in (
+        ["cases", "check", cases, "--fix", "--out", path / "fixed"],
+        ["cases", "show", cases, "1", "--out", path / "1.png"],
+    ):
+        filler = fill(path)
+        code, said = call(*words)
+        assert code and FULL in said and str(words[-1]) in said and "tmp-" not in said
+        filler.unlink()
+        remount(path, "ro")
+        code, said = call(*words)
+        assert code and READ_ONLY in said and str(words[-1]) in said and "tmp-" not in said
+        remount(path, "rw")
 
 
 def test_a_read_only_disk_is_named_and_can_be_read(disk, tmp_path):

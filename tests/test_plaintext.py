@@ -107,7 +107,7 @@ def test_a_worker_cannot_reach_the_terminal(small_set, tmp_path, worker):
     told = call("edit", small_set, "--editor", worker, "--out", name, "--json")
     assert is_harmless(told.output) and len(json.loads(told.stdout)["reasons"]) == 2
     done = call("score", name, "--metrics", "cp")
-    assert is_harmless(done.output) and "[red]run[bold]: 2 of 4 scores" in done.stderr
+    assert is_harmless(done.output) and "[red]run[bold]: 2 of 4 scores" in done.stdout
     done = call("ground", name)
     assert is_harmless(done.output) and "[red]run[bold]" in done.stdout
 

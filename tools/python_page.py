@@ -20,8 +20,8 @@ MARK = "<!-- Below this line: made by tools/python_page.py from the docstrings. 
 SECTIONS = {
     "From cases to a report": (
         *("load_cases", "open_case", "check_cases", "describe_cases", "generate", "edit", "adopt"),
-        *("score", "ground", "report", "case_figure", "export", "open_run", "load_plan"),
-        "run_plan",
+        *("score", "ground", "report", "case_figure", "compare", "save_baseline", "export"),
+        *("open_run", "load_plan", "run_plan"),
     ),
     "Metrics on arrays": (
         *("cp", "cp_published", "ssim", "psnr", "mean_change", "edit_completion"),

@@ -55,7 +55,10 @@ from medebench.plan import run_plan as run_plan
 from medebench.progress import Bar as Bar
 from medebench.progress import Progress as Progress
 from medebench.reporting import Report as Report
+from medebench.reporting.baseline import save_baseline as save_baseline
 from medebench.reporting.case_figure import case_figure as case_figure
+from medebench.reporting.run_comparison import RunComparison as RunComparison
+from medebench.reporting.run_comparison import compare as compare
 from medebench.reporting.set_description import SetDescription as SetDescription
 from medebench.reporting.set_description import describe_cases as describe_cases
 from medebench.runs import Run as Run

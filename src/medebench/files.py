@@ -128,7 +128,8 @@ def write_bytes(path: Path, data: bytes) -> None:
         temporary.write_bytes(data)
         temporary.replace(path)
     except BaseException as error:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
         if isinstance(error, OSError):
             # The system names the temporary file, or none where the disk is full.
             error.filename, error.filename2 = str(path), None
@@ -149,15 +150,23 @@ def whole_folder(target: Path) -> Iterator[Path]:
     target.parent.mkdir(parents=True, exist_ok=True)
     _sweep_abandoned(target.parent)
     scratch = _sibling(target)
-    scratch.mkdir()
     try:
+        scratch.mkdir()
         yield scratch
         if target.is_dir() and not any(target.iterdir()):
             target.rmdir()
         scratch.replace(target)
-    except BaseException:
+    except BaseException as error:
         shutil.rmtree(scratch, ignore_errors=True)
+        _name_target(error, scratch, target)
         raise
+
+
+def _name_target(error: BaseException, scratch: Path, target: Path) -> None:
+    """Errors name the folder that the user asked for."""
+    name = getattr(error, "filename", None)
+    if isinstance(error, OSError) and isinstance(name, str):
+        error.filename, error.filename2 = name.replace(str(scratch), str(target)), None
 
 
 def sweep(folder: Path) -> None:

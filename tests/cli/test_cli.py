@@ -29,8 +29,8 @@ def test_from_cases_to_report(small_set, tmp_path):
         done = call("edit", small_set, "--editor", editor, "--out", runs[-1], "--json")
         assert done.exit_code == 0 and json.loads(done.stdout)["outputs"] == 4
     scored = call("score", *runs, "--judge", "offline")
-    assert scored.exit_code == 0 and scored.stdout == ""
-    assert "identity: 40 of 40 scores" in scored.stderr
+    assert scored.exit_code == 0 and scored.stderr == ""
+    assert "identity: 40 of 40 scores" in scored.stdout
     reported = call("report", *runs, "--out", tmp_path / "report", "--json")
     assert reported.exit_code == 0
     assert (tmp_path / "report" / "index.html").is_file()
@@ -49,14 +49,14 @@ def test_ground(small_set, tmp_path):
     assert facts["change_iou"] == 0 and facts["attention_iou"] is None
     (run / "edits" / "2_0.png").unlink()
     done = call("ground", run)
-    assert done.exit_code == 1 and "1 x the output file is missing" in done.stderr
+    assert done.exit_code == 1 and "missing-file: 1 the output file is missing" in done.stdout
 
 
 def test_some_failures_end_with_1(small_set, tmp_path):
     Image.new("L", (64, 48), 255).save(small_set / "editing/previous_mask/2.png")
     done = call("edit", small_set, "--editor", "inpaint", "--out", tmp_path / "run")
     assert done.exit_code == 1
-    assert "3 outputs" in done.stderr and "1 x the ROI is the whole picture" in done.stderr
+    assert "3 outputs" in done.stderr and "refused: 1 ROI is the whole image" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 
@@ -87,7 +88,7 @@ def test_a_judge_that_always_fails(edited, behaviour, words):
         asked = len(server.calls)
         done = scoring(edited, server)
         assert done.exit_code == 0 and len(server.calls) == asked
-        assert words in done.stderr
+        assert words in done.stdout
         done = scoring(edited, server, "--retry-failed", "--json")
         assert done.exit_code == 1 and len(server.calls) > asked
         assert sum(json.loads(done.stdout)["failures"].values()) == 4
@@ -116,14 +117,15 @@ def test_judges_and_metrics_of_ones_own(edited, tmp_path):
     assert done.exit_code == 1
     assert "4 calls" in last(done) and "ConnectionError: the judge is out" in last(done)
     done = call("score", edited, "--metrics", "cp", "--judge", f"{tmp_path}/mine.py:Unsure")
-    assert done.exit_code == 0 and "4 x no reference" not in last(done)
+    assert done.exit_code == 0 and done.stderr == ""
+    assert "undefined: 4 no reference to compare with" in done.stdout
 
 
 def test_a_score_that_is_undefined_is_no_failure(small_set, tmp_path):
     Image.new("L", (64, 48), 255).save(small_set / "editing/previous_mask/2.png")
     call("edit", small_set, "--editor", "identity", "--out", tmp_path / "run")
     done = call("score", tmp_path / "run", "--judge", "offline")
-    assert done.exit_code == 0 and "ROI" in done.stderr
+    assert done.exit_code == 0 and "ROI" in done.stdout
 
 
 def test_an_editor_that_fails(small_set, tmp_path):
@@ -140,7 +142,29 @@ def test_an_editor_that_fails(small_set, tmp_path):
     assert call("ground", run).exit_code == 0
     # A picture that is lost is another matter.
     (run / "edits" / "1_0.png").unlink()
-    assert call("score", run, "--metrics", "cp").exit_code == 1
+    done = call("score", run, "--metrics", "cp")
+    assert done.exit_code == 1
+    assert last(done) == "medebench: 1 output failed in this command: the output file is missing"
+    # It is known by now: nothing failed in the next command.
+    assert call("score", run, "--metrics", "cp").exit_code == 0
+
+
+def test_a_score_counts_what_was_asked_for(small_set, tmp_path):
+    run = tmp_path / "run"
+    call("edit", small_set, "--editor", f"{tmp_path}/mine.py:Choosy", "--out", run)
+    call("score", run, "--metrics", "cp,ssim,psnr")
+    done = call("score", run, "--metrics", "cp")
+    assert "run: 1 of 4 scores" in done.stdout and done.stderr == "" and done.exit_code == 0
+    # An output without scores is one, however many scores it lacks.
+    assert "no-output: 2 too dark, 1 " in call("score", run, "--metrics", "cp,ssim").stdout
+    facts = json.loads(call("score", run, "--metrics", "cp", "--json").stdout)["runs"][0]
+    assert facts["scored"] == 1 and facts["of"] == 4
+    assert facts["reason_groups"][0] == {
+        "kind": "no-output",
+        "cause": "no-output",
+        "words": "too dark",
+        "count": 2,
+    }
 
 
 def test_plans(small_set, tmp_path):
@@ -163,7 +187,43 @@ def test_an_audit_names_why_nothing_was_said(small_set):
     with FakeServer(always("400")) as server:
         words = ["--judge", "openai:test", "--cases", small_set]
         done = call("judge", "audit", *words, "--base-url", server.base_url("openai"))
-    assert done.exit_code == 1 and "24 trials failed in this command: HTTP 400" in last(done)
+    assert done.exit_code == 2 and done.stdout == "" and done.stderr.count("\n") == 1
+    assert "openai:test: none of 24 calls was answered: HTTP 400" in done.stderr
+
+
+@pytest.mark.parametrize("how", ["never", "refused"])
+def test_a_server_that_never_answers_was_not_audited(small_set, how):
+    """It takes connections and says nothing, or takes none."""
+    words = ["judge", "audit", "--judge", "openai:test", "--cases", small_set, "--limit", "2"]
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        if how == "refused":
+            listening.close()
+        url = f"http://127.0.0.1:{port}/v1"
+        done = call(*words, "--base-url", url, "--timeout", "1", "--deadline", "3")
+    assert done.exit_code == 2 and done.stdout == "" and done.stderr.count("\n") == 1
+    assert "none of 12 calls was answered" in done.stderr and "right in" not in done.stderr
+
+
+def test_a_call_that_is_not_answered_is_no_wrong_answer(small_set):
+    """The server refuses what shows the same image twice, and has the same opinion of the rest."""
+    opinion = {"differences": [], "editing_accuracy": {"reason": "so", "score": 0}}
+    opinion["visual_quality"] = {"reason": "so", "score": 1}
+
+    def plan(made):
+        return "400" if made.images[0] == made.images[1] else "ok"
+
+    with FakeServer(plan, answer=lambda _: json.dumps(opinion)) as server:
+        words = ["judge", "audit", "--judge", "openai:test", "--cases", small_set]
+        words += ["--base-url", server.base_url("openai")]
+        done, told = call(*words, "--json"), call(*words)
+    found = json.loads(done.stdout)
+    assert [one["unanswered"] for one in found["controls"]] == [4, 0, 0, 0, 0, 0]
+    assert sum(one["of"] for one in found["controls"]) == 20
+    assert "of 20 trials with a known answer" in found["verdict"]
+    assert "(4 more calls were not answered), was not tested on identity" in found["verdict"]
+    assert done.exit_code == 1 and "4 trials failed in this command: HTTP 400" in last(done)
+    assert "silent  identity: not answered" in told.stdout
 
 
 def test_a_cache_without_room_loses_nothing_that_was_paid(edited, tmp_path):
@@ -176,5 +236,5 @@ def test_a_cache_without_room_loses_nothing_that_was_paid(edited, tmp_path):
         command += ["--judge", "openai:test", "--base-url", server.base_url("openai")]
         done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "12 of 12 scores" in done.stderr and len(server.calls) == 8
+    assert "12 of 12 scores" in done.stdout and len(server.calls) == 8
     assert done.stderr.count("answers cannot be cached here") == 1

@@ -65,6 +65,36 @@ def test_negative_numbers_stay_numbers():
     assert plain_texts(table).write_csv() == "metric,value\n'-a,-0.5\nb,\n"
 
 
+def test_the_ending_decides_and_a_contradiction_is_refused(tmp_path, small_set):
+    run = mb.score(mb.edit(small_set, "noise", tmp_path / "run"), ["cp"])
+    for name, read in {"x.parquet": pl.read_parquet, "x.ndjson": pl.read_ndjson}.items():
+        assert call("export", run.path, "--out", tmp_path / name).exit_code == 0
+        assert read(tmp_path / name).height == 4
+    out = tmp_path / "y.parquet"
+    done = call("export", run.path, "--out", out, "--format", "csv")
+    assert done.exit_code == 2 and "its ending says parquet, the format is csv" in done.stderr
+    assert done.stderr.count("\n") == 1 and not out.exists()
+    with pytest.raises(mb.InputError, match="ending"):
+        mb.export(run, out, format="jsonl")
+    assert call("export", run.path, "--out", out, "--format", "parquet").exit_code == 0
+
+
+def test_codes_of_reasons(tmp_path, small_set):
+    run = mb.edit(small_set, "noise", tmp_path / "run")
+    run.output_path("2", 0).write_bytes(b"")
+    run.output_path("3", 0).unlink()
+    mb.score(run, ["cp"])
+    out = tmp_path / "scores.csv"
+    assert call("export", run.path, "--out", out).exit_code == 0
+    codes = {row["case"]: (row["kind"], row["cause"]) for row in pl.read_csv(out).to_dicts()}
+    assert codes == {
+        1: (None, None),
+        2: ("unreadable", "empty-file"),
+        3: ("missing-file", "missing-file"),
+        4: (None, None),
+    }
+
+
 @pytest.mark.parametrize("number", [1_000_000_000, 1001, 0, -1])
 def test_a_run_that_claims_too_many_outputs_is_refused(tmp_path, small_set, number):
     run = tmp_path / "run"

@@ -17,6 +17,7 @@ from medebench import __version__
 from medebench.cli import (
     adopt,
     case_commands,
+    compare_command,
     describe,
     draw_figure,
     export,
@@ -59,6 +60,7 @@ COMMANDS: dict[str, dict[str, Callable[..., Any] | tuple[str, dict[str, Callable
         "ground": ground.ground,
         "report": report.report,
         "figure": draw_figure.figure,
+        "compare": compare_command.compare,
         "export": export.export,
     },
     "Whom to trust": {

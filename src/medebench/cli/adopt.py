@@ -5,15 +5,23 @@ from typing import Annotated
 
 import typer
 
-from medebench.cli.command_outcome import finish_edit
+from medebench.cli.command_outcome import finish_edits
 from medebench.cli.console import Json, Workers, guarded, progress_bar
+from medebench.errors import InputError
 
 
 @guarded
 def adopt(
-    folder: Annotated[Path, typer.Argument(help="Images named <id>_<k>.png or <id>.png.")],
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Images named <id>_<k>.png, <id>_seed<k>.png or <id>.png.", metavar="FOLDER..."
+        ),
+    ],
     cases: Annotated[str, typer.Option(help="The cases they were made from.")],
-    out: Annotated[Path, typer.Option(help="The run's folder.")],
+    out: Annotated[
+        Path, typer.Option(help="The run's folder; of several folders, that of their runs.")
+    ],
     name: Annotated[
         str | None, typer.Option(help="Name of the editor; default: the folder's.")
     ] = None,
@@ -23,23 +31,47 @@ def adopt(
 ) -> None:
     """Take over outputs that already exist.
 
-    They are copied; the folder stays as it is.
+    They are copied; the folders stay as they are. Each of several folders becomes a run of its own
+    under --out, by the folder's name.
 
-    Example: medebench adopt generated_images/icedit --cases MedEBench --out runs/icedit
+    Examples:
+
+        medebench adopt generated_images/icedit --cases MedEBench --out runs/icedit
+
+        medebench adopt generated_images/* --cases MedEBench --out runs/
     """
+    from medebench.cases import load_cases
     from medebench.runs import adopt as take_over
+    from medebench.runs.adoption import match_files
     from medebench.runs.failed_calls import Failures
 
-    failures = Failures()
-    with progress_bar(f"adopting {folder.name}") as progress:
-        run = take_over(
-            folder,
-            cases,
-            out,
-            name=name,
-            control=control,
-            workers=workers,
-            progress=progress,
-            failures=failures,
+    # A pattern of the shell also finds a README beside the folders.
+    given = [one for one in folders if one.is_dir()] or folders
+    targets = [out] if len(given) == 1 else [out / one.resolve().name for one in given]
+    if len(given) > 1 and name is not None:
+        raise InputError(
+            f"--name '{name}': {len(given)} folders cannot have one name; leave it out"
         )
-    finish_edit(run, failures, as_json)
+    if len(set(targets)) < len(targets):
+        twice = next(one for one in targets if targets.count(one) > 1)
+        raise InputError(f"two folders are called '{twice.name}'; adopt them one by one")
+    loaded = load_cases(cases)
+    for folder in given:
+        match_files(folder.expanduser().absolute(), loaded)
+    failures, runs = Failures(), []
+    for folder, target in zip(given, targets, strict=True):
+        with progress_bar(f"adopting {folder.name}") as progress:
+            runs.append(
+                take_over(
+                    folder,
+                    loaded,
+                    target,
+                    name=name,
+                    control=control,
+                    workers=workers,
+                    progress=progress,
+                    failures=failures,
+                )
+            )
+    retry = "replace these files and run the same command again"
+    finish_edits(runs, failures, as_json, retry, loaded)

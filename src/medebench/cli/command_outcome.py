@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from medebench.cli.console import fail, print_json, print_line, say
-
-#: How the reasons of `medebench.runs.visits` begin where a picture is lost that was made;
-#: one that was never made ("no output") failed in the command that was to make it.
-LOST = (
-    "the output file is missing",
-    "unreadable output",
-    "the case has changed",
-)
+from medebench.reason_groups import ReasonGroup, group_reasons, reasons_in_words
 
 if TYPE_CHECKING:
+    from medebench.cases import CaseSet
     from medebench.models import Plan
     from medebench.runs import Run
     from medebench.runs.failed_calls import Failures
@@ -36,56 +29,74 @@ def finish(failures: Failures, noun: str, of: str = "") -> None:
 
 def finish_edit(run: Run, failures: Failures, as_json: bool) -> None:
     """Report the outputs of a run; exit 1 if some failed in this command."""
-    with run.ledger() as ledger:
-        rows = list(ledger.outputs().values())
-        cost = ledger.editing_cost()
-    reasons = _count(row.reason for row in rows)
-    made, failed = len(rows) - sum(reasons.values()), sum(reasons.values())
+    finish_edits([run], failures, as_json, "--retry-failed retries them")
+
+
+def finish_edits(
+    runs: Sequence[Run], failures: Failures, as_json: bool, retry: str, cases: CaseSet | None = None
+) -> None:
+    """The same of several runs; `cases` are those that adopted files should be named after."""
+    facts = [_edit_facts(run) for run in runs]
     if as_json:
-        facts = run_facts(run) | {"outputs": made, "failed": failed, "reasons": reasons}
-        print_json(facts | {"unmatched": run.info.unmatched, "cost": cost})
+        print_json(facts[0] if len(runs) == 1 else {"runs": facts})
     else:
-        covered = f", {run.info.cases.count} of {run.info.cases.of} cases"
-        say(f"{run.name}: {made} outputs{covered}, {failed} failed, in {run.path}")
-        say_reasons(reasons)
-        _say_ledger(run)
-        if failed:
-            say("  --retry-failed retries them")
-        if cost:
-            say(f"  the outputs cost ${cost:,.2f}, as far as prices are known")
-        if names := run.info.unmatched:
-            say(f"  {len(names)} files match no case (e.g. {names[0]}) and were ignored")
+        for run, one in zip(runs, facts, strict=True):
+            _say_edit(run, one, retry, cases)
     finish(failures, "output")
 
 
+def _edit_facts(run: Run) -> dict[str, Any]:
+    with run.ledger() as ledger:
+        rows = list(ledger.outputs().values())
+        cost = ledger.editing_cost()
+    reasons = [row.reason for row in rows if row.reason is not None]
+    facts = {"outputs": len(rows) - len(reasons), "failed": len(reasons)} | reason_facts(reasons)
+    return run_facts(run) | facts | {"unmatched": run.info.unmatched, "cost": cost}
+
+
+def _say_edit(run: Run, one: dict[str, Any], retry: str, cases: CaseSet | None) -> None:
+    covered = f", {run.info.cases.count} of {run.info.cases.of} cases"
+    say(f"{run.name}: {one['outputs']} outputs{covered}, {one['failed']} failed, in {run.path}")
+    say_groups(one["reason_groups"])
+    _say_ledger(run)
+    if one["failed"]:
+        say(f"  {retry}")
+    if one["cost"]:
+        say(f"  the outputs cost ${one['cost']:,.2f}, as far as prices are known")
+    if names := run.info.unmatched:
+        from medebench.runs.adoption import naming_hint
+
+        hint = naming_hint(names[0], cases) if cases is not None else ""
+        told = f" (e.g. {names[0]}) and were ignored"
+        say(f"  {len(names)} files match no case{told}{'; ' if hint else ''}{hint}")
+
+
 def finish_score(runs: Sequence[Run], failures: Failures, as_json: bool) -> None:
-    """Report the scores of runs; exit 1 if calls failed in this command, or a picture is lost."""
+    """Report the scores that were asked for; exit 1 if calls failed in this command."""
     from medebench.runs.ledger import WHOLE
 
-    facts, broken = [], 0
+    facts = []
     for run in runs:
-        rows = [(row.value, row.reason, row.output) for row in run.scores()]
-        sets = run.set_scores()
-        reasons = _count(reason for _, reason, _ in rows)
-        broken += sum(is_broken(reason) for _, reason, _ in rows)
-        broken += sum(int(row.detail.get("missing", 0)) for row in sets if row.part == WHOLE)
-        scored = sum(value is not None for value, _, _ in rows)
-        facts.append(run_facts(run) | {"scored": scored, "of": len(rows), "reasons": reasons})
+        rows = [row for row in run.scores() if row.metric in failures.asked]
+        sets = [row for row in run.set_scores() if row.metric in failures.asked]
+        # An output is one, however many scores it lacks for the same reason.
+        lacking = {((row.case_id, row.k), row.reason): row.reason for row in rows}
+        without = [reason for reason in lacking.values() if reason is not None]
+        scored = sum(row.value is not None for row in rows)
+        facts.append(run_facts(run) | {"scored": scored, "of": len(rows)} | reason_facts(without))
         facts[-1] |= ledger_facts(run)
         if sets:
             facts[-1]["sets"] = [asdict(row) for row in sets]
         if not as_json:
-            say(f"{run.name}: {scored} of {len(rows)} scores, in {run.path}")
-            say_reasons(reasons)
+            print_line(f"{run.name}: {scored} of {len(rows)} scores, in {run.path}")
+            say_groups(facts[-1]["reason_groups"], print_line)
             _say_ledger(run)
-            for row in sets:
-                if row.part == WHOLE:
-                    say(f"  {_in_words(row)}")
+            for one in sets:
+                if one.part == WHOLE:
+                    print_line(f"  {_in_words(one)}")
     if as_json:
         print_json({"runs": facts, "failures": dict(failures.most_common())})
     finish(failures, "call", " of a judge or a metric")
-    if broken:
-        raise typer.Exit(1)
 
 
 def ledger_facts(run: Run) -> dict[str, Any]:
@@ -132,24 +143,21 @@ def _in_words(row: SetRow) -> str:
     return f"{row.metric} {row.value:.4g}{between}, {size}"
 
 
-def is_broken(reason: str | None) -> bool:
-    """Whether a picture is lost or damaged; an undefined score of a good one is no failure."""
-    return reason is not None and reason.startswith(LOST)
-
-
 def run_facts(run: Run) -> dict[str, Any]:
     return {"run": run.name, "path": str(run.path), "editor": run.info.editor}
 
 
-def _count(reasons: Iterable[str | None]) -> dict[str, int]:
-    return dict(Counter(reason for reason in reasons if reason is not None).most_common())
+def reason_facts(reasons: Sequence[str]) -> dict[str, Any]:
+    """Every reason with its count, and the same put together."""
+    count = Counter(reasons)
+    groups = [asdict(one) for one in group_reasons(count.items())]
+    return {"reasons": dict(count.most_common()), "reason_groups": groups}
 
 
-def say_reasons(reasons: dict[str, int], most: int = 3) -> None:
-    for reason, count in list(reasons.items())[:most]:
-        say(f"  {count} x {reason}")
-    if len(reasons) > most:
-        say(f"  ... and {len(reasons) - most} other reasons; --json lists them")
+def say_groups(groups: Iterable[dict[str, Any]], tell: Callable[[str], None] = say) -> None:
+    """A line for each kind of reason, with the code that an export has for it."""
+    for kind, some in groupby((ReasonGroup(**one) for one in groups), lambda one: one.kind):
+        tell(f"  {kind}: {reasons_in_words(some)}")
 
 
 def print_plan(plan: Plan, who: str, as_json: bool) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import json
 import logging
+import math
 import os
 import sys
 import time
@@ -160,6 +161,7 @@ def progress_bar(title: str) -> Iterator[Callable[[int, int], None]]:
         BarColumn,
         MofNCompleteColumn,
         Progress,
+        TaskProgressColumn,
         TextColumn,
         TimeRemainingColumn,
     )
@@ -167,32 +169,60 @@ def progress_bar(title: str) -> Iterator[Callable[[int, int], None]]:
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
+        TaskProgressColumn(),
         MofNCompleteColumn(),
-        TimeRemainingColumn(),
+        TimeRemainingColumn(elapsed_when_finished=True),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(one_line(title), total=None)
+    # What stays on the screen is the end. A single output may take minutes: the speed is that of
+    # the last hour.
+    with Progress(*columns, console=Console(stderr=True), speed_estimate_period=3600) as bar:
+        task = bar.add_task(one_line(title), total=None, visible=False)
+        before = 0, 0
 
         def tell(done: int, total: int) -> None:
-            if done == 0:
+            nonlocal before
+            if done < before[0] or (done == 0 and total != before[1]):
                 # Another part of the work begins, at a speed of its own.
                 bar.reset(task, total=total)
-            bar.update(task, completed=done, total=total)
+            before = done, total
+            # Nothing to do needs no bar.
+            bar.update(task, completed=done, total=total, visible=total > 0)
 
         yield tell
 
 
 def _told_now_and_then(title: str) -> Callable[[int, int], None]:
-    """Nothing for what is done soon: a log is for what takes long."""
-    last = time.monotonic()
+    """Nothing for what is done soon: a log is for what takes long, and then says when it ends."""
+    begun = last = time.monotonic()
+    first, told = 0, False
 
     def tell(done: int, total: int) -> None:
-        nonlocal last
-        if time.monotonic() - last >= LOG_SECONDS:
-            last = time.monotonic()
-            say(f"{title}: {done} of {total}")
+        nonlocal begun, last, first, told
+        now = time.monotonic()
+        if done < first or done == 0:
+            begun, first = now, done
+        at_its_end = told and done == total
+        if now - last >= LOG_SECONDS or at_its_end:
+            last, told = now, not at_its_end
+            left = (now - begun) * (total - done) / (done - first) if done > first else 0
+            say(f"{title}: {done} of {total}{time_left(left)}")
 
     return tell
+
+
+def time_left(seconds: float) -> str:
+    """
+    >>> time_left(0), time_left(40), time_left(150), time_left(7300)
+    ('', ', less than a minute left', ', about 3 minutes left', ', about 2 h 2 min left')
+    """
+    if seconds <= 0:
+        return ""
+    if seconds < 60:
+        return ", less than a minute left"
+    minutes = math.ceil(seconds / 60)
+    if minutes < 90:
+        return f", about {minutes} minute{'' if minutes == 1 else 's'} left"
+    return f", about {minutes // 60} h {minutes % 60} min left"
 
 
 def print_table(table: Any) -> None:

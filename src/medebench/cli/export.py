@@ -20,19 +20,21 @@ class Format(str, Enum):
 def export(
     runs: Annotated[list[Path], typer.Argument(help="Scored run folders.", metavar="RUN...")],
     out: Annotated[Path, typer.Option(help="File to write.")],
-    form: Annotated[Format, typer.Option("--format", help="File format.")] = Format.csv,
+    form: Annotated[
+        Format | None, typer.Option("--format", help="File format; default: what --out ends with.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Write the scores of runs as one long table.
 
-    Columns: run, editor, organ, task, case, k, metric, value, reason, finding, kind (of reason),
-    then any further groups of the cases.
+    Columns: run, editor, organ, task, case, k, metric, value, reason, finding, kind and cause
+    (stable codes of the reason), then any further groups of the cases.
 
-    Example: medebench export runs/* --format parquet --out scores.parquet
+    Example: medebench export runs/* --out scores.parquet
     """
     from medebench.runs.export_table import export as write_table
 
-    made = write_table(runs, out, format=form.value)
+    made = write_table(runs, out, format=form.value if form else None)
     if as_json:
         facts = {"out": str(out), "rows": made.rows}
         print_json(facts | {"out_of_date": outdated_facts(made.outdated)})

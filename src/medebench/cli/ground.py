@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from medebench.cli.command_outcome import is_broken, run_facts, say_reasons
+from medebench.cli.command_outcome import reason_facts, run_facts, say_groups
 from medebench.cli.console import (
     Executor,
     Json,
@@ -17,6 +17,7 @@ from medebench.cli.console import (
     Workers,
     guarded,
     print_json,
+    print_line,
     progress_bar,
     say,
 )
@@ -86,6 +87,8 @@ def ground(
 
 def _finish(runs: Sequence[Run], as_json: bool) -> None:
     """Report the findings of runs; exit 1 if an output itself is missing or unreadable."""
+    from medebench.runs.failed_calls import is_lost
+
     facts = [_summary(run) for run in runs]
     floors = _floors(runs)
     if as_json:
@@ -95,10 +98,9 @@ def _finish(runs: Sequence[Run], as_json: bool) -> None:
         if (ceiling := _ceiling(facts)) is not None:
             say(ceiling)
         for one in facts:
-            if one["reasons"]:
-                say(f"{one['run']}: {sum(one['reasons'].values())} outputs without a finding")
-                say_reasons(one["reasons"])
-    if any(is_broken(reason) for one in facts for reason in one["reasons"]):
+            print_line(f"{one['run']}: {_types(one)}")
+            say_groups(one["reason_groups"], print_line)
+    if any(is_lost(reason) for one in facts for reason in one["reasons"]):
         raise typer.Exit(1)
 
 
@@ -111,17 +113,20 @@ def _summary(run: Run) -> dict[str, Any]:
     rows = [row for row in run.scores() if row.reason not in (STALE, STALE_CASE)]
     found = [row for row in rows if row.metric == FINDING]
     types = Counter(str(row.detail["type"]) for row in found if row.value is not None)
-    reasons = Counter(row.reason for row in found if row.reason is not None)
+    reasons = [row.reason for row in found if row.reason is not None]
     judges = Counter(row.detail.get("judge") for row in found if row.value is not None)
-    return run_facts(run) | {
-        "outputs": len(found),
-        "types": {kind: types[kind] for kind in FAILURE_TYPES},
-        "reasons": dict(reasons.most_common()),
-        "judges": {str(name or "none"): count for name, count in judges.most_common()},
-        "change_iou": _mean(rows, "change_iou"),
-        "attention_iou": _mean(rows, "attention_iou"),
-        "attention_iou_chance": _mean(rows, "attention_iou_chance"),
-    }
+    counts = {"outputs": len(found), "types": {kind: types[kind] for kind in FAILURE_TYPES}}
+    return (
+        run_facts(run)
+        | counts
+        | {
+            **reason_facts(reasons),
+            "judges": {str(name or "none"): count for name, count in judges.most_common()},
+            "change_iou": _mean(rows, "change_iou"),
+            "attention_iou": _mean(rows, "attention_iou"),
+            "attention_iou_chance": _mean(rows, "attention_iou_chance"),
+        }
+    )
 
 
 def _ceiling(facts: Sequence[dict[str, Any]]) -> str | None:
@@ -166,15 +171,23 @@ def _mean(rows: Iterable[ScoreRow], metric: str) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def _print(facts: Sequence[dict[str, Any]], floors: dict[str, float]) -> None:
+def _types(one: dict[str, Any]) -> str:
+    """ "9 wrong place, 4 nothing done, 2 without a finding", the commonest first."""
     from medebench.grounding import FAILURE_TYPES
 
+    found = sorted(one["types"].items(), key=lambda item: -item[1])
+    told = [f"{count:,} {FAILURE_TYPES[kind]}" for kind, count in found if count]
+    if none := sum(one["reasons"].values()):
+        told.append(f"{none:,} without a finding")
+    return ", ".join(told) or "no output"
+
+
+def _print(facts: Sequence[dict[str, Any]], floors: dict[str, float]) -> None:
     attended = any(one["attention_iou"] is not None for one in facts)
     rows: list[dict[str, Any]] = []
     for one in facts:
         row = {"run": one["run"], "outputs": str(one["outputs"])}
-        row |= {FAILURE_TYPES[kind]: str(count) for kind, count in one["types"].items()}
-        row["no finding"] = str(sum(one["reasons"].values()))
+        row["success"] = str(one["types"]["success"])
         row["change IoU"] = _number(one["change_iou"])
         if attended:
             chance = f" ({_number(one['attention_iou_chance'])})"

@@ -9,7 +9,7 @@ from medebench.entry import Entry
 from medebench.errors import InputError, MedebenchError
 from medebench.judge.judge import Judge, Judgement, LocalJudge, PlainJudge, Verdict, assess_now
 from medebench.judge.model_judge import JudgeOptions, ModelJudge, model_judge
-from medebench.models.model_lookup import list_providers, names_model
+from medebench.models.model_lookup import list_providers, names_model, with_provider
 from medebench.registry import Registry
 from medebench.settings import read_settings
 
@@ -27,6 +27,10 @@ def find_judge(name: str, options: dict[str, Any] | None = None) -> Judge:
     """A judge by name, or a model as judge: `openai:NAME`, `file.py:Provider:NAME`, ..."""
     if names_model(name):
         return model_judge(name, read_settings(JudgeOptions, options or {}, f"judge '{name}'"))
+    known = name in JUDGES.names() or ".py:" in name
+    served = f"openai:{name}" if "base_url" in (options or {}) else None
+    if not known and (call := served or with_provider(name)):
+        raise InputError(f"no judge '{name}'; a model is named with its provider: '{call}'")
     if options:
         raise InputError(f"judge '{name}': takes no {', '.join(options)}; only models do")
     try:

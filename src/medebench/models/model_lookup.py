@@ -44,6 +44,20 @@ def names_model(text: str) -> bool:
     return bool(model.strip()) if ".py:" in provider else provider in PROVIDERS.names()
 
 
+def with_provider(name: str) -> str | None:
+    """A bare model's name as it must be given, by the families that providers have prices of.
+
+    >>> with_provider("gpt-4o"), with_provider("claude-next"), with_provider("offlin")
+    ('openai:gpt-4o', 'anthropic:claude-next', None)
+    """
+    family = name.lower().partition("-")[0]
+    for one in PROVIDERS.builtin:
+        provider = find_provider(one)
+        if "text" in provider.gives and family in {m.partition("-")[0] for m in provider.prices}:
+            return f"{one}:{name}"
+    return None
+
+
 def find_provider(name: str) -> type[Provider]:
     found = PROVIDERS.find(name)
     if not (isinstance(found, type) and issubclass(found, Provider)):
@@ -63,7 +77,9 @@ def _find(text: str, gives: str, base_url: str | None, largest: int) -> Provider
     if provider is None or gives not in provider.gives:
         fitting = [one for one in PROVIDERS.names() if gives in find_provider(one).gives]
         names = ", ".join(f"{one}:NAME" for one in fitting)
-        raise InputError(f"'{text}': expected one of {names}")
+        bare = with_provider(text) if gives == "text" else None
+        hint = f"; did you mean '{bare}'?" if bare else ""
+        raise InputError(f"'{text}': expected one of {names}{hint}")
     return provider(model, base_url, largest)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from medebench.cases import CaseSet, load_cases
@@ -21,6 +21,8 @@ from medebench.runs.stages.adopted_outputs import AdoptedFiles, AdoptedOutputs
 from medebench.runs.visits import Visit, new_targets
 from medebench.tasks import find_task
 
+#: An output's number behind the id, as people write it: 48_3, 48_seed3, 48_k3.
+_NUMBERED = re.compile(r"(.+)_(?:seed|sample|k)?[_-]?(\d{1,6})", re.IGNORECASE)
 _SUFFIXES: Mapping[Part, Iterable[str]] = {"image": SUFFIXES, "text": (".txt",)}
 
 
@@ -38,8 +40,8 @@ def adopt(
     """Take over outputs that exist already; they are copied, the folder stays as it is.
 
     Args:
-        folder: images named `<id>_<k>.png`, or `<id>.png` for k = 0; where the task asks for
-            texts, `<id>_<k>.txt`, where it asks for both, both.
+        folder: images named `<id>_<k>.png` or `<id>_seed<k>.png`, or `<id>.png` for k = 0; where
+            the task asks for texts, `<id>_<k>.txt`, where it asks for both, both.
         cases: the cases they were made from. Those without a file are not part of the run.
         out: the run's folder; an existing one is continued.
         name: what to call the editor; by default the folder's name.
@@ -86,28 +88,83 @@ def adopt(
 def match_files(folder: Path, cases: CaseSet) -> tuple[AdoptedFiles, list[str]]:
     """By case id and k, the files of that name; and the files named after no case."""
     if not folder.is_dir():
-        raise InputError(f"{folder}: no such folder")
+        problem = "is a file; name its folder" if folder.exists() else "no such folder"
+        raise InputError(f"{folder}: {problem}")
     files: AdoptedFiles = {}
     unmatched: list[str] = []
-    kinds = {suffix: part for part in find_task(cases.task).gives for suffix in _SUFFIXES[part]}
-    for path in sorted(folder.iterdir()):
-        if (part := kinds.get(path.suffix.lower())) is None or path.name.startswith("."):
-            continue
-        case_id, k = path.stem, 0
-        if case_id not in cases and (parts := re.fullmatch(r"(.+)_(\d{1,6})", path.stem)):
-            case_id, k = parts[1], int(parts[2])
-        if case_id not in cases:
+    for part, path in _outputs(folder, cases):
+        if (place := _place(path.stem, cases)) is None:
             unmatched.append(path.name)
             continue
-        own = files.setdefault(case_id, {}).setdefault(k, {})
+        own = files.setdefault(place[0], {}).setdefault(place[1], {})
         if (other := own.setdefault(part, path)) != path:
             raise InputError(
                 f"{folder}: {other.name} and {path.name} are the same output; keep one of them"
             )
     if not files:
-        ending = CODECS[find_task(cases.task).gives[0]].suffix
-        raise InputError(
-            f"{folder}: no file is named <id>_<k>{ending} or <id>{ending} after a case of "
-            f"{cases.name}"
-        )
+        raise InputError(_no_match(folder, unmatched, cases))
     return files, unmatched
+
+
+def naming_hint(name: str, cases: CaseSet) -> str:
+    """What to do about a file that is named after no case, where that can be told; else nothing.
+
+    >>> cases = load_cases("phantoms:count=2")
+    >>> naming_hint("002_0.png", cases)
+    "rename '002_0.png' to '2_0.png': the ids have other leading zeros"
+    >>> naming_hint("2_final.png", cases)
+    "rename '2_final.png' to '2_0.png': behind the id 2 stands no output number"
+    """
+    stem, dot, ending = name.rpartition(".")
+    plain = {case.id.lstrip("0"): case.id for case in cases}
+    if parts := _NUMBERED.fullmatch(stem) or re.fullmatch(r"(.+)", stem):
+        known = plain.get(parts[1].lstrip("0")) or plain.get(stem.lstrip("0"))
+        if known is not None:
+            better = f"{known}_{parts[2]}" if parts.re is _NUMBERED else known
+            why = "the ids have other leading zeros"
+            return f"rename '{name}' to '{better}{dot}{ending}': {why}"
+    begun = [case.id for case in cases if stem.startswith(case.id)]
+    if begun and not stem[len(known := max(begun, key=len))].isalnum():
+        why = f"behind the id {known} stands no output number"
+        return f"rename '{name}' to '{known}_0{dot}{ending}': {why}"
+    return ""
+
+
+def _outputs(folder: Path, cases: CaseSet) -> Iterator[tuple[Part, Path]]:
+    kinds = {suffix: part for part in find_task(cases.task).gives for suffix in _SUFFIXES[part]}
+    for path in sorted(folder.iterdir()):
+        part = kinds.get(path.suffix.lower())
+        if part is not None and not path.name.startswith("."):
+            yield part, path
+
+
+def _place(stem: str, cases: CaseSet) -> tuple[str, int] | None:
+    """The case and the number of an output, by the name of its file."""
+    if stem in cases:
+        return stem, 0
+    parts = _NUMBERED.fullmatch(stem)
+    return (parts[1], int(parts[2])) if parts and parts[1] in cases else None
+
+
+def _no_match(folder: Path, unmatched: Sequence[str], cases: CaseSet) -> str:
+    """What was seen and what was expected, and what would fit."""
+    ending = CODECS[find_task(cases.task).gives[0]].suffix
+    ids = ", ".join(f"'{case.id}'" for case in cases.cases[:2])
+    names = sorted(path.name for path in folder.iterdir() if path.is_file())
+    seen = f"it has '{(unmatched or names)[0]}'" if names else "it has no files"
+    fits = [
+        child.name
+        for child in sorted(folder.iterdir())
+        if child.is_dir() and any(_place(path.stem, cases) for _, path in _outputs(child, cases))
+    ]
+    hint = naming_hint(unmatched[0], cases) if unmatched else ""
+    if fits:
+        hint = f"its subfolders fit ({', '.join(fits[:3])}): adopt {folder}/* --out RUNS"
+        hint = (
+            hint if len(fits) > 1 else f"its subfolder '{fits[0]}' fits: adopt {folder / fits[0]}"
+        )
+    return (
+        f"{folder}: no file is named <id>_<k>{ending} or <id>{ending} after a case of "
+        f"{cases.name}: {seen}, and the ids are {ids}{', ...' if len(cases) > 2 else ''}"
+        + (f"; {hint}" if hint else "")
+    )

@@ -11,6 +11,7 @@ import polars as pl
 
 from medebench.errors import InputError
 from medebench.files import unwritable, write_bytes
+from medebench.reason_groups import cause_of
 from medebench.runs.run_folder import Run, open_ledgers
 from medebench.runs.run_table import COLUMNS, UNEXPORTED
 from medebench.runs.score_run import open_runs
@@ -18,7 +19,7 @@ from medebench.spreadsheet import plain_texts
 
 #: Only files of these kinds are replaced.
 _FORMATS = {".csv": "csv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
-#: Columns that every frame has; groups of the cases follow.
+#: Columns that every table has; groups of the cases follow.
 _OWN = len(COLUMNS) + len(UNEXPORTED)
 
 
@@ -31,6 +32,11 @@ def long_table(runs: Sequence[Run]) -> pl.DataFrame:
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise InputError(f"two runs are called '{twice[0]}'; rename one of the folders")
     table = pl.concat([run.frame() for run in runs], how="diagonal")
+    reasons = table["reason"].drop_nulls().unique().to_list()
+    causes = {reason: cause_of(reason) for reason in reasons}
+    place = table.columns.index("kind") + 1
+    cause = pl.col("reason").replace_strict(causes, return_dtype=pl.String).alias("cause")
+    table = table.select(*table.columns[:place], cause, *table.columns[place:])
     return table.with_columns(pl.col(table.columns[_OWN:]).fill_null(""))
 
 
@@ -57,7 +63,8 @@ def export(
     Args:
         runs: one run or several, opened or as folders.
         out: the file; one that is no table is never replaced.
-        format: csv, parquet or jsonl; by default what the file's name ends with, else csv.
+        format: csv, parquet or jsonl; by default what the file's name ends with, else csv. A name
+            that ends with another one is refused.
 
     Returns:
         Where the table is, and how many rows it has.
@@ -69,7 +76,10 @@ def export(
     """
     opened = open_runs(runs)
     target = Path(out).expanduser().absolute()
-    form = format or _FORMATS.get(target.suffix.lower(), "csv")
+    told = _FORMATS.get(target.suffix.lower())
+    form = format or told or "csv"
+    if told not in (None, form):
+        raise InputError(f"{out}: its ending says {told}, the format is {form}; change one of them")
     with open_ledgers(opened):
         rows = export_runs(opened, target, form)
         unverified = tuple(run.path for run in opened if not run.states)

@@ -7,6 +7,7 @@ no doubt.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,6 +23,7 @@ from medebench.judge.shown import Shown
 from medebench.metrics import Undefined
 from medebench.models import Caller, Failure, Image, Limits
 from medebench.progress import Progress, silent
+from medebench.reason_groups import ReasonGroup, group_reasons
 from medebench.runs.failed_calls import Failures
 from medebench.runs.stages.judge_scores import JudgeLimits
 from medebench.systems import case_seed
@@ -42,6 +44,8 @@ class Trial:
     vq: float | None
     reason: str | None = None
     cost: float = 0.0
+    #: Whether anything came back, were it only words without a score.
+    answered: bool = True
 
 
 @dataclass(frozen=True)
@@ -89,12 +93,15 @@ CONTROLS = (
 
 @dataclass(frozen=True)
 class ControlResult:
+    """`answered` of `total` answers hold a score; calls without any answer count nowhere else."""
+
     name: str
     expected: str
     right: int
     answered: int
     total: int
     wrong: tuple[Trial, ...]
+    unanswered: tuple[Trial, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -105,7 +112,7 @@ class ControlResult:
         told = {"control": self.name} | {name: getattr(self, name) for name in names}
         keys = ("case", "ea", "vq", "reason")
         wrong = [{key: getattr(trial, key) for key in keys} for trial in self.wrong]
-        return told | {"of": self.total, "wrong": wrong}
+        return told | {"of": self.total, "unanswered": len(self.unanswered), "wrong": wrong}
 
 
 @dataclass(frozen=True)
@@ -126,20 +133,26 @@ class JudgeAudit:
     @property
     def failures(self) -> Failures:
         """Trials without a score, by reason."""
-        wrong = [trial for result in self.results for trial in result.wrong]
-        return Failures(trial.reason for trial in wrong if trial.ea is None and trial.reason)
+        every = [t for result in self.results for t in (*result.wrong, *result.unanswered)]
+        return Failures(trial.reason for trial in every if trial.ea is None and trial.reason)
 
     def verdict(self) -> str:
         right = sum(result.right for result in self.results)
         total = sum(result.total for result in self.results)
-        failed = [result.name for result in self.results if not result.passed]
+        failed = [result.name for result in self.results if result.total and not result.passed]
+        silent = [result.name for result in self.results if not result.total]
         head = (
             f"{self.judge} (rubric {self.rubric}) was right in {right} of {total} trials with a "
             f"known answer over {self.cases} cases"
         )
-        if not failed:
-            return f"{head} and passed all {len(self.results)} controls."
-        return f"{head} and failed {', '.join(failed)}: its scores should not be relied on there."
+        if lost := sum(len(result.unanswered) for result in self.results):
+            head += f" ({lost} more calls were not answered)"
+        if silent:
+            head += f", was not tested on {', '.join(silent)}"
+        if failed:
+            head += f" and failed {', '.join(failed)}"
+            return f"{head}: its scores should not be relied on there."
+        return f"{head} and passed all {'other' if silent else len(self.results)} controls."
 
     def to_json(self) -> dict[str, Any]:
         names = ("judge", "rubric", "cases", "passed")
@@ -160,7 +173,10 @@ def audit_judge(
     *,
     progress: Progress = silent,
 ) -> JudgeAudit:
-    """Show `judge` the controls of every case that has a reference and count what it gets right."""
+    """Show `judge` the controls of every case that has a reference and count what it gets right.
+
+    A judge of whom no call was answered was not audited: that is an error.
+    """
     if cases.task != "editing":
         raise InputError(f"{cases.name}: cases of task '{cases.task}'; controls exist for editing")
     if "ea" not in judge.rubric.scores or judge.rubric.looks_at != ("image",):
@@ -192,12 +208,19 @@ def audit_judge(
             trial = _trial(judge, item, result)
             trials.setdefault(item.shown.case.id, {})[item.control] = trial
             progress(done, total)
+    every = [trial for one in trials.values() for trial in one.values()]
+    if every and not any(trial.answered for trial in every):
+        why = max(group_reasons(Counter(t.reason or "" for t in every).items()), key=_size).words
+        raise InputError(
+            f"{judge.client.name}: none of {len(every)} calls was answered: {why}; check "
+            "the address of the server and the key, then run again"
+        )
     return JudgeAudit(
         judge.client.name,
         judge.rubric.label,
         len(trials),
         tuple(_count(control, trials) for control in CONTROLS),
-        sum(t.cost for one in trials.values() for t in one.values()),
+        sum(trial.cost for trial in every),
         time.perf_counter() - begun,
     )
 
@@ -250,7 +273,7 @@ def _worded(case: Case, control: str) -> Case:
 
 def _trial(judge: ModelJudge, item: _Item, result: Judgement | Failure) -> Trial:
     if isinstance(result, Failure):
-        return Trial(item.control, item.shown.case.id, None, None, result.reason)
+        return Trial(item.control, item.shown.case.id, None, None, result.reason, answered=False)
     names = dict(zip(judge.rubric.scores, judge.scores, strict=True))
     ea = result.verdicts[names["ea"]]
     vq = result.verdicts[names["vq"]] if "vq" in names else None
@@ -259,9 +282,15 @@ def _trial(judge: ModelJudge, item: _Item, result: Judgement | Failure) -> Trial
 
 
 def _count(control: Control, trials: dict[str, dict[str, Trial]]) -> ControlResult:
-    shown = [(one[control.name], one) for one in trials.values() if control.name in one]
-    answered = [(trial, others) for trial, others in shown if trial.ea is not None]
-    wrong = [trial for trial, others in answered if not control.right(trial, others)]
-    counts = len(answered) - len(wrong), len(answered), len(shown)
+    every = [(one[control.name], one) for one in trials.values() if control.name in one]
+    shown = [(trial, others) for trial, others in every if trial.answered]
+    scored = [(trial, others) for trial, others in shown if trial.ea is not None]
+    wrong = [trial for trial, others in scored if not control.right(trial, others)]
+    counts = len(scored) - len(wrong), len(scored), len(shown)
     wrong += [trial for trial, _ in shown if trial.ea is None]
-    return ControlResult(control.name, control.expected, *counts, tuple(wrong))
+    lost = tuple(trial for trial, _ in every if not trial.answered)
+    return ControlResult(control.name, control.expected, *counts, tuple(wrong), lost)
+
+
+def _size(group: ReasonGroup) -> int:
+    return group.count

@@ -410,7 +410,7 @@ def open_run(path: str | Path) -> Run:
     path = Path(path).expanduser().absolute()
     info = path / INFO
     if not info.is_file():
-        raise InputError(f"{path}: not a run (it has no {INFO})")
+        raise InputError(f"{path}: not a run (it has no {INFO}){_instead(path)}")
     try:
         read = RunInfo.model_validate_json(read_bytes(info))
     except ValidationError as error:
@@ -422,6 +422,18 @@ def open_run(path: str | Path) -> Run:
     if not re.fullmatch(r"[^\0]+", read.cases.source):
         raise InputError(f"{info}: cases.source: is not a path")
     return Run(path, read)
+
+
+def _instead(path: Path) -> str:
+    """What may be meant by a folder that is not a run."""
+    if not path.is_dir():
+        return "; no such folder"
+    if inner := sorted(one.parent.name for one in path.glob(f"*/{INFO}")):
+        return f"; it holds runs ({', '.join(inner[:3])}): name them, as in {path}/*"
+    return (
+        "; outputs that exist already become one with "
+        f"`medebench adopt {path} --cases CASES --out RUN`"
+    )
 
 
 def create_or_continue(path: str | Path, info: RunInfo) -> Run:

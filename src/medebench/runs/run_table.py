@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 #: the cases follow.
 COLUMNS = (
     *("run", "editor", "organ", "task", "case", "k", "metric", "value", "reason", "finding"),
-    "kind",
+    *("kind", "cause"),
 )
+#: Columns of `Run.frame`: a cause is read from the words of a reason, by whoever shows it.
+_FRAME = COLUMNS[:-1]
 #: Columns of `Run.frame` that an export leaves out.
 UNEXPORTED = ("control", "source")
 _SETS = (
@@ -53,7 +55,7 @@ def score_table(run: Run, read: Contents) -> pl.DataFrame:
     for case, k in _not_made(run, read.cases.values(), made):
         missing = (None, "not made yet", None, "not-made")
         rows += [line(case, k, metric, *missing) for metric in sorted(metrics)]
-    schema = _schema((*COLUMNS, *UNEXPORTED)) | dict.fromkeys(map(_column, groups), pl.String)
+    schema = _schema((*_FRAME, *UNEXPORTED)) | dict.fromkeys(map(_column, groups), pl.String)
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 

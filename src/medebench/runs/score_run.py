@@ -132,6 +132,8 @@ def score(
     if metrics is None and not names and found is None:
         raise InputError(f"task '{task}': has no metrics of its own; name some, or a judge")
     given = _metrics(opened, names, device, batch)
+    if failures is not None:
+        failures.asked |= {one.name for _, one in given} | set(found.scores if found else ())
     find = partial(find_metric, device=device, batch=batch)
     how = find_executor(executor, workers)
     left_out = _left_out(opened, without, workers)

@@ -45,13 +45,30 @@ def _no_constant(name: str) -> None:
 
 
 def _samples(path: Path, value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        if not isinstance(value.get("samples"), list):
-            raise InputError(f"{path}: field 'samples' must be a list of cases")
-        value = value["samples"]
-    if not isinstance(value, list):
-        raise InputError(f"{path}: expected a list of cases or {{'samples': [...]}}")
-    return value
+    """The records: in a list, under "samples", or in an object by id."""
+    found = value["samples"] if isinstance(value, dict) and "samples" in value else value
+    if isinstance(found, dict) and found and all(isinstance(one, dict) for one in found.values()):
+        return [_with_id(path, case_id, one) for case_id, one in found.items()]
+    if not isinstance(found, list):
+        what = "field 'samples': " if found is not value else ""
+        raise InputError(f"{path}: {what}expected {_SHAPES}")
+    return found
+
+
+_SHAPES = (
+    'a list of cases, [{"id": "1", "prompt": ...}, ...], alone or as {"samples": [...]}, or an '
+    'object by id, {"1": {"prompt": ...}, ...}'
+)
+
+
+def _with_id(path: Path, case_id: str, record: dict[str, Any]) -> dict[str, Any]:
+    """A record under its id; one that names another id could be either."""
+    own = [value for name, value in record.items() if name.strip().casefold() == "id"]
+    if any(str(one) != case_id for one in own):
+        raise InputError(
+            f"{path}: case '{case_id}': field 'id': is '{own[0]}' inside; make them one"
+        )
+    return record if own else {"id": case_id, **record}
 
 
 def _csv(path: Path, text: str) -> list[Any]:

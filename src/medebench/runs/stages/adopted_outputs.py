@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from medebench.errors import ImageError, one_line
+from medebench.files import unwritable
 from medebench.images.picture import read_file
 from medebench.outputs import CODECS, Part, Stored
 from medebench.reason import Reason
@@ -51,11 +52,13 @@ class AdoptedOutputs(OutputStage):
                 return known
             taken = Stored({part: _as_ours(part, paths[part], found.data[part]) for part in paths})
             target.files.write(taken)
-        except (ImageError, OSError) as error:
+        except ImageError as error:
             # What an earlier adoption copied is not the output any more.
             target.files.remove()
-            kind = "unreadable" if isinstance(error, ImageError) else "disk"
-            return row(None, Reason(kind, one_line(str(error))))
+            return row(None, Reason("unreadable", one_line(str(error))))
+        except OSError as error:
+            # No fault of this output: the next ones would fail as well.
+            raise unwritable(target.files.paths[0], error) from error
         names = ", ".join(path.name for path in paths.values())
         return row(taken.sha256, None, file=names, original=found.sha256)
 
