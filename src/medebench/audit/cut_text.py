@@ -6,6 +6,7 @@ Only English endings are judged: in another language the same letters may be a w
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 
 from medebench.audit.vocabulary import Vocabulary, is_english, is_form, tokens
@@ -27,25 +28,27 @@ _LEADING = _ARTICLES | _words(
     of from with to at by into onto for between among toward towards upon without within against
     during via per than because although though whereas unless while whose which its their your
     my our his every nor but as if since until including regarding concerning about across amid
-    beside besides near under beneath around behind keeping making ensuring leaving using
+    through beside besides near under beneath around behind keeping making ensuring leaving using
     resulting is are was were be been being has have had such very so that no
     """
 )
 #: These end a phrase where they belong to its verb ("take the mole off", "put a crown on").
-_PARTICLES = _words(
-    """
-    on in off up out over down through
-    """
-)
+_PARTICLES = _words("on in off up out over down")
 _PHRASAL = _words(
     """
-    add back balance blend block bring brighten build bulk carry chop clean clear close cover
-    cut draw dry drop even fade fatten fill firm fix flatten go grow hollow lay leave let level
-    lift lighten light line lock make mark move pare patch peel phase pick pin plump polish pop
-    press pull push put rub round scrape screw seal send set sew shave sharpen shape shut slice
-    slim slip smooth snap soften spread square stand stay stick stitch straighten swap sweep
-    switch take tape taper tease thicken thin throw tidy tighten tone touch trim tuck turn warm
-    wash wear whiten wipe tuck zoom tooth cave sink swell stick
+    balance block bring brighten build bulk carry chop clean clear close cover cut draw dry drop
+    even fade fatten fill firm flatten grow hollow lay leave let level lift lighten light line
+    lock make mark move pare patch peel phase pick pin plump polish pop press pull push put rub
+    round scrape seal send set sew shave sharpen shape shut slice slim slip smooth snap soften
+    spread square stay stick stitch straighten swap sweep switch take tape taper tease thicken
+    thin throw tidy tighten tone touch trim tuck turn warm wash wear whiten wipe
+    """
+)
+#: Verbs that go with "in" or "on"; elsewhere these begin what is missing.
+_INTO = _words(
+    """
+    blend bring clip draw fill keep leave lock press pull push put screw sew set sink snap stick
+    stitch switch tape tuck turn wear
     """
 )
 #: Idioms that end with a word from above.
@@ -91,11 +94,11 @@ def ends(text: str) -> bool:
 
 
 def cut_reason(
-    text: str, known: Vocabulary, own: Vocabulary, stops_usual: bool = False
+    text: str, known: Vocabulary, own: Sequence[str], stops_usual: bool = False
 ) -> str | None:
     """Why a text seems to break off, or None.
 
-    `known` holds the words of the set, `own` those of the case's other texts. Where `stops_usual`,
+    `known` holds the words of the set, `own` are the case's other texts. Where `stops_usual`,
     nearly every text of its field has a full stop.
     """
     found = tokens(text)
@@ -116,9 +119,10 @@ def cut_reason(
         return f"ends with '{found[-2]} {last}'"
     if not _lower_case(text, last):
         return None
-    if half := _half_word(last, known, own):
+    beside = Vocabulary(own)
+    if half := _half_word(last, known, beside):
         return half
-    return _lacks_stop(found, own) if stops_usual else None
+    return _lacks_stop(found, beside) if stops_usual else None
 
 
 def _lacks_stop(found: list[str], own: Vocabulary) -> str | None:
@@ -145,8 +149,8 @@ def _dangles(found: list[str], last: str, text: str) -> bool:
     if last not in _PARTICLES:
         return True
     # "Take off the mole on": the verb has its particle already.
-    pairs = pairwise(found)
-    return not any(word in _PHRASAL and after not in _PARTICLES for word, after in pairs)
+    verbs = _INTO if last in ("in", "on") else _PHRASAL
+    return not any(word in verbs and after not in _PARTICLES for word, after in pairwise(found))
 
 
 def _lower_case(text: str, last: str) -> bool:

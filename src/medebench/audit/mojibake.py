@@ -22,12 +22,14 @@ _MULTI = ("gbk", "gb18030", "cp932", "big5hkscs", "cp949")
 
 _RUN = re.compile(r"[^\x00-\x7f]+")
 #: Signs that people type in prose and that are three bytes of UTF-8.
-_SIGNS = frozenset("‐‑‒–—―‘’‚‛“”„†‡•…‰′″‹›€™←↑→↓−≈≠≤≥✓\u200b\u200e\u2009\u202f")
+_SIGNS = frozenset("‐‑‒–—―‘’‚‛“”„†‡•…‰′″‹›€™←↑→↓−≈≠≤≥✓")
 #: Signs that may follow a capital letter in any text.
 _CLOSING = frozenset("”’“‘»…–—\xa0")
 _IDEOGRAPH = re.compile(r"[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef\uac00-\ud7af]")
 #: Remains of what no encoding brings back.
 _LOST = re.compile("\ufffd|\u9225|锟斤拷|\u00e2\u20ac")
+_LATIN = re.compile(r"[A-Za-z]{2}")
+_CYRILLIC = re.compile(r"(?![ГВв])[\u0400-\u04ff]")
 _ROUNDS = 3
 _LONG = 4
 _PROSE = ("prompt", "rephrased_prompt", "description", "caption", "answer")
@@ -79,7 +81,9 @@ def _meant(match: re.Match[str]) -> str:
     found = {_sequences(run, before, after, encoding) for encoding in _SINGLE}
     found |= {_whole(run, before, after, encoding) for encoding in _MULTI}
     found.discard(run)
-    # Two readings that differ: nobody knows which was meant.
+    # One that undoes more knows the encoding better; of two that undo as much, nobody knows which.
+    best = min(map(len, found), default=0)
+    found = {meant for meant in found if len(meant) == best}
     return found.pop() if len(found) == 1 else run
 
 
@@ -104,10 +108,12 @@ def _is_likely(meant: str, run: str, before: str, after: str) -> bool:
         return len(run) >= _LONG and all(_IDEOGRAPH.match(s) or s in _SIGNS for s in rare)
     if all(sign in _SIGNS for sign in rare):
         return True
-    # "37掳C", "caf茅": one letter of Western Europe. In a Chinese text the same sign is a word.
+    # "37掳C", "caf茅", "5 脳 5": in a Chinese text the same sign is a word.
     western = all(sign in _SIGNS or 0xA0 < ord(sign) <= 0xFF for sign in rare)
     glued = before[-1:].isalnum() or after[:1].isalnum() or len(rare) < len(meant)
-    return western and glued and len(run) <= 2 and not _IDEOGRAPH.search(before + after)
+    figures = before.rstrip()[-1:].isdigit() or after.lstrip()[:1].isdigit()
+    stands = glued or (figures and not any(sign.isalpha() for sign in rare))
+    return western and stands and len(run) <= 2 and not _IDEOGRAPH.search(before + after)
 
 
 # --- one byte a character -----------------------------------------------------------------------
@@ -136,7 +142,14 @@ def _sequences(run: str, before: str, after: str, encoding: str) -> str:
         left = run[at - 1] if at else before[-1:]
         right = (run + after)[at + length : at + length + 1]
         alone = not _goes_on(values, at, length)
-        if meant and _is_meant(meant, run[at : at + length], left, right, alone, encoding):
+        if encoding == "cp1251" and 0xA0 < ord(meant or " ") <= 0xFF:
+            # "В»" ends many a Russian quotation; in a text without Cyrillic it is "»".
+            likely = bool(_LATIN.search(before + after)) and not _CYRILLIC.search(before + after)
+        else:
+            likely = meant is not None and _is_meant(
+                meant, run[at : at + length], left, right, alone, encoding
+            )
+        if likely and meant:
             parts.append(meant)
             at += length
         else:
@@ -177,14 +190,15 @@ def _is_meant(meant: str, written: str, left: str, right: str, alone: bool, enco
     if len(written) == 3:
         return meant in _SIGNS or (not alone and _IDEOGRAPH.match(meant) is not None)
     if encoding == "cp1251":
-        # "В»" ends many a Russian quotation; whole words are another thing.
         return not alone and 0x400 <= code <= 0x45F
-    if written[1] in _CLOSING and left.isupper():
+    if (written[1] in _CLOSING and left.isupper()) or (written.isupper() and written.isalpha()):
+        return False
+    if encoding == "cp1250" and written[1].isalpha():
         return False
     if 0xA0 <= code <= 0xFF:
         return encoding not in ("cp437", "cp850") or written[0] in "├┬"
     if 0x100 <= code <= 0x17F:
         return left.islower() or right.islower()
     if 0x390 <= code <= 0x3CF:
-        return written[1] not in _CLOSING or not alone
+        return not alone or (written[0] in "ÎÏ" and written[1] not in _CLOSING)
     return not alone and 0x400 <= code <= 0x45F

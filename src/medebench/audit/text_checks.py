@@ -128,7 +128,7 @@ def _cut(cases: list[Case]) -> _Broken:
         texts = [text for case in cases if (text := getattr(case, field))]
         stops = len(texts) >= _CUSTOM and sum(map(ends, texts)) >= _NEARLY * len(texts)
         for case in cases:
-            own = Vocabulary(text for other, text in texts_of(case, _FIELDS) if other != field)
+            own = [text for other, text in texts_of(case, _FIELDS) if other != field]
             if why := cut_reason(getattr(case, field), known, own, stops):
                 shown = f"case {case.id}, {label}: '{_tail(getattr(case, field))}' {why}"
                 found.append((case, field, shown))
