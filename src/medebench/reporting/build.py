@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from medebench.cases import Case
 from medebench.page.document import write_document
+from medebench.page.figure_memory import FigureMemory
 from medebench.page.image_packs import unpack
 from medebench.page.page_folder import Folder, script
 from medebench.page.section import Section
@@ -27,7 +28,7 @@ from medebench.reporting.judge_details import detail_scripts
 from medebench.reporting.learned import make_learned
 from medebench.reporting.methods import judges, run_facts, warnings_of
 from medebench.reporting.sections import MATERIAL, RESULTS
-from medebench.reporting.statistics import compute
+from medebench.reporting.statistics_memory import recall_or_compute
 from medebench.reporting.summary_text import finding
 from medebench.reporting.table_data import comparisons_csv, group_csv, page_data
 from medebench.runs.run_folder import Run
@@ -87,13 +88,15 @@ def build_report(
     such as a study.
 
     A second report into the same folder replaces the first: pictures that are still right stay,
-    what is no longer part of it goes. The same input gives the same bytes.
+    what is no longer part of it goes. Numbers and figures are worked out again if anything that
+    they are made from has changed. The same input gives the same bytes.
     """
     material = collect(runs, headline, failures)
     material = replace(material, cases=_cases(material))
     published = published and material.editing
     folder = Folder(Path(out).expanduser().absolute())
-    statistics = compute(material, workers)
+    statistics = recall_or_compute(material, folder, workers)
+    figures = FigureMemory(folder)
     lead = material.headline(headline)
     table = make_table(material, statistics, headline=lead, published=published)
     diagnosis = make_diagnosis(material)
@@ -106,7 +109,8 @@ def build_report(
         diagnosis,
         make_learned(material, statistics),
         views,
-        draw_figures(material, statistics, shares, published),
+        draw_figures(material, statistics, shares, published, figures),
+        figures,
         unpack(folder, _examples(diagnosis, views)) if diagnosis else {},
         published,
     )
@@ -144,7 +148,7 @@ def build_report(
         skip=(shown[0].id, "scores"),
         headline=table.headline,
     )
-    folder.close(views.facts)
+    folder.close(views.facts | figures.facts)
     learned = contents.learned is not None
     return Report(folder.path / "index.html", table, learned, material.outdated)
 
