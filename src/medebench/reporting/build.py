@@ -11,6 +11,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from medebench.cases import Case
+from medebench.page.content_key import content_key
 from medebench.page.document import write_document
 from medebench.page.figure_memory import FigureMemory
 from medebench.page.image_packs import unpack
@@ -28,7 +29,7 @@ from medebench.reporting.judge_details import detail_scripts
 from medebench.reporting.learned import make_learned
 from medebench.reporting.methods import judges, run_facts, warnings_of
 from medebench.reporting.sections import MATERIAL, RESULTS
-from medebench.reporting.statistics_memory import recall_or_compute
+from medebench.reporting.statistics_memory import recall_or_compute, what_counts
 from medebench.reporting.summary_text import finding
 from medebench.reporting.table_data import comparisons_csv, group_csv, page_data
 from medebench.runs.run_folder import Run
@@ -95,7 +96,8 @@ def build_report(
     material = replace(material, cases=_cases(material))
     published = published and material.editing
     folder = Folder(Path(out).expanduser().absolute())
-    statistics = recall_or_compute(material, folder, workers)
+    key = content_key(what_counts(material))
+    statistics = recall_or_compute(material, folder, workers, key)
     figures = FigureMemory(folder)
     lead = material.headline(headline)
     table = make_table(material, statistics, headline=lead, published=published)
@@ -109,7 +111,7 @@ def build_report(
         diagnosis,
         make_learned(material, statistics),
         views,
-        draw_figures(material, statistics, shares, published, figures),
+        draw_figures(material, statistics, shares, published, figures, key),
         figures,
         unpack(folder, _examples(diagnosis, views)) if diagnosis else {},
         published,

@@ -12,7 +12,6 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from medebench.files import read_bytes
-from medebench.page.content_key import content_key
 from medebench.page.page_folder import Folder
 from medebench.reporting.collect import Material
 from medebench.reporting.statistics import Statistics, case_values, compute
@@ -32,8 +31,10 @@ def what_counts(material: Material) -> tuple[object, ...]:
     return (*about, entries, material.scores, material.frame)
 
 
-def recall_or_compute(material: Material, folder: Folder, workers: int | None) -> Statistics:
-    key = content_key(what_counts(material))
+def recall_or_compute(
+    material: Material, folder: Folder, workers: int | None, key: str
+) -> Statistics:
+    """`key` is that of `what_counts`."""
     if (known := _recalled(material, folder, key)) is not None:
         return known
     found = compute(material, workers)

@@ -23,7 +23,6 @@ from medebench.reporting.figures import (
     tradeoff,
 )
 from medebench.reporting.statistics import Statistics
-from medebench.reporting.statistics_memory import what_counts
 
 if TYPE_CHECKING:
     from medebench.reporting.diagnosis import Diagnosis
@@ -51,10 +50,12 @@ def draw_figures(
     shares: dict[str, float],
     published: bool,
     memory: FigureMemory,
+    key: str,
 ) -> list[Drawing]:
+    """`key` is that of all that the statistics are made from."""
     colours = run_colours(len(material.models), len(material.controls))
     subject = Subject(material, statistics, colours, shares, published)
-    return memory.draw(_sketches(subject), content_key(what_counts(material), shares, published))
+    return memory.draw(_sketches(subject), content_key(key, shares, published))
 
 
 def draw_diagnosis(diagnosis: Diagnosis, material: Material, memory: FigureMemory) -> list[Drawing]:
