@@ -226,6 +226,44 @@ def test_a_tree_equals_itself_until_a_number_is_planted(tool, tmp_path, monkeypa
     assert "1 difference" in told
 
 
+def test_only_what_is_meant_is_explained(tool: ModuleType) -> None:
+    meant = [
+        "runs/a: scores 3 0 roi_residual: no row -> 0.5",
+        "runs/a: scores 3 0 roi_structure: value: -0.4 -> 1.2e-05",
+        "report/comparisons.csv: row models cp a b: low: -0.21 -> -0.22",
+        "report/organs.csv: row Torso asked noise psnr: no such row -> there",
+    ]
+    errors = [
+        "runs/a: scores 3 0 cp: no row -> 0.5",
+        "runs/a: scores 3 0 roi_structure: value: -0.4 -> reason 'too small'",
+        "report/comparisons.csv: row models cp a b: difference: -0.21 -> -0.22",
+        "report/organs.csv: row Torso own noise psnr: no such row -> there",
+        "report/organs.csv: row Torso own noise psnr: mean: 1.0 -> 2.0",
+        "scores.csv: row a Eyes 3 0 cp: value: 0.1 -> 0.2",
+    ]
+    left, explained = tool.sort_out([*meant, *errors])
+    assert left == errors
+    assert sorted(explained.values()) == [1, 1, 1, 1]
+
+
+def test_a_printed_table_of_another_basis_is_no_difference(tool, old, tmp_path):
+    def put(folder: Path, basis: str, mean: float, runs: int) -> Path:
+        table = {"basis": basis, "rows": [{"mean": mean}]}
+        (folder / "report.json").write_text(json.dumps({"table": table, "runs": runs}))
+        return folder
+
+    put(old, "own", 0.5, 3)
+    new = put(write(tmp_path / "new"), "asked", 0.4, 3)
+    found = tool.compare(old, new, {}, [])
+    assert found.differences == []
+    assert "report.json: shows asked instead of own" in found.notes
+    put(new, "own", 0.4, 4)
+    assert tool.compare(old, new, {}, []).differences == [
+        "report.json: table.rows.0.mean: 0.5 -> 0.4",
+        "report.json: runs: 3 -> 4",
+    ]
+
+
 def ask(address: str, picture: str) -> tuple[int, str]:
     part = {"type": "image_url", "image_url": {"url": picture}}
     body = json.dumps({"messages": [{"role": "user", "content": [part]}]}).encode()

@@ -7,7 +7,8 @@ OLD and NEW are checkouts, or revisions of this repository, which are exported. 
 environment (its `.venv`, made if it is missing) or, with --python, in one that both share. Only the
 command line is used, so it does not matter where modules are. Ledgers must hold the same values,
 and a reason of the same kind wherever there was one; numbers in tables must be equal. Changed
-wording and renamed metrics, columns and files are listed. Exit code 0 if all is equal, 1 if not.
+wording and renamed metrics, columns and files are listed, and what `trees/expected.py` says is
+meant. Exit code 0 if all else is equal, 1 if not.
 What a tree has done is kept in --work and done again only when its code has changed.
 """
 
@@ -21,6 +22,7 @@ from pathlib import Path
 
 from trees.differences import Found
 from trees.environment import REPOSITORY, Tree, find_tree
+from trees.expected import sort_out
 from trees.ledger_diff import compare_ledgers
 from trees.table_diff import compare_tables
 from trees.workload import PARTS, CommandError, Part
@@ -28,6 +30,8 @@ from trees.workload import PARTS, CommandError, Part
 SAMPLE = REPOSITORY.parent / "shared" / "medebench-sample"
 WEIGHTS = REPOSITORY / ".venv" / "weights"
 SHOWN, NOTED = 20, 60
+#: How the line of a row ends that only the new tree has.
+NEW_ROW = "no such row -> there"
 
 
 def work(tree: Tree, name: str, sample: Path | None) -> Path:
@@ -71,21 +75,32 @@ def _exits(folder: Path) -> list[str]:
     return found
 
 
-def tell(name: str, found: Found, shown: int) -> None:
+def tell(name: str, found: Found, shown: int) -> int:
+    """Print it; how many differences nobody expects."""
     checked = ", ".join(f"{count:,} {what}" for what, count in sorted(found.checked.items()))
     if not found.checked["scores"] and not found.checked["tables"]:
         found.differences.append("nothing to compare")
-    total = len(found.differences)
+    left, explained = sort_out(found.differences)
+    total = len(left)
     verdict = f"{total:,} DIFFERENCES" if total else "equal"
-    print(f"{name}: {verdict} ({checked})")
-    for line in found.differences[:shown]:
+    but = f" but for {explained.total():,} that are meant" if explained else ""
+    print(f"{name}: {verdict}{but} (compared: {checked})")
+    for line in left[:shown]:
         print(f"  ! {line}")
     if total > shown:
         print(f"  ! and {total - shown:,} more")
+    for one, count in explained.items():
+        print(f"  = {one.what} ({count:,}): {one.why}")
+    if not left:
+        values = found.checked["scores"] + found.checked["sets"] + found.checked["numbers"]
+        compared = [line for line in found.differences if not line.endswith(NEW_ROW)]
+        other = sum(": no row -> " not in line for line in compared)
+        print(f"  all other {values - other:,} values equal")
     for line, count in found.notes.most_common(NOTED):
         print(f"  - {line} ({count:,})")
     if (rest := len(found.notes) - NOTED) > 0:
         print(f"  - and {rest:,} more")
+    return total
 
 
 def main() -> None:
@@ -134,9 +149,8 @@ def main() -> None:
                 work(tree, name, sample)
         renamed = dict(one.split("=", 1) for one in given.renamed)
         found = compare(old.work / name, new.work / name, renamed, given.same_text)
-        tell(name, found, given.show)
-        total += len(found.differences)
-    print(f"{total:,} differences" if total else "no difference")
+        total += tell(name, found, given.show)
+    print(f"{total:,} differences" if total else "no difference that is not meant")
     raise SystemExit(1 if total else 0)
 
 

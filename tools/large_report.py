@@ -97,10 +97,14 @@ def main() -> None:
         begin = cpu()
         mb.score(runs, judge=None if given.pixels else "offline")
         print(f"{given.cases * len(runs):,} outputs scored in {cpu() - begin:.0f} s of CPU")
-        for time_of in ("report", "again"):
+        took = []
+        for _ in range(2):
             begin = cpu()
             report = build_report(runs, folder / "report")
-            print(f"{time_of}: {cpu() - begin:.0f} s of CPU")
+            took.append(cpu() - begin)
+        first, second = took
+        share = f"{second / first:.0%} of it"
+        print(f"report: {first:.1f} s of CPU; a second time: {second:.1f} s of CPU, {share}")
         files = [path for path in (folder / "report").rglob("*") if path.is_file()]
         size = sum(path.stat().st_size for path in files)
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000

@@ -30,10 +30,11 @@ class Tree:
     def identity(self) -> str:
         """Changes with the code and the work: results of another state are made anew."""
         digest = hashlib.sha256(f"{self.python} {self.weights}".encode())
-        for folder in (self.checkout / "src", Path(__file__).parent):
-            for path in sorted(folder.rglob("*")):
-                if path.is_file() and "__pycache__" not in path.parts:
-                    digest.update(f"\n{path.relative_to(folder)}\n".encode() + path.read_bytes())
+        source, own = self.checkout / "src", Path(__file__).parent
+        work = [own / name for name in ("environment.py", "odd_judge.py", "workload.py")]
+        for path in (*sorted(source.rglob("*")), *work):
+            if path.is_file() and "__pycache__" not in path.parts:
+                digest.update(f"\n{os.path.relpath(path, source)}\n".encode() + path.read_bytes())
         return digest.hexdigest()
 
     @property

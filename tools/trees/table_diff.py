@@ -7,6 +7,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from trees.differences import Found, leaves, read_json, same_leaf
 
@@ -104,7 +105,7 @@ def compare_csv(name: str, old: Table, new: Table, found: Found) -> None:
         waiting[_key(row, keys)].append(row)
     for row in old:
         found.checked["numbers"] += sum(1 for c in keys if _is_number(row[c]))
-        place = f"{name}: row {' '.join(_key(row, keys)[:6])}"
+        place = f"{name}: row {_about(row)}"
         if not (there := waiting[_key(row, keys)]):
             found.differ(place, "there", "no such row")
             continue
@@ -112,9 +113,8 @@ def compare_csv(name: str, old: Table, new: Table, found: Found) -> None:
         for column in rest:
             cells = (row[column] or None, twin[column] or None)
             same_leaf(f"{place}: {column}", *cells, found, f"{name}: {column}")
-    for key, rows in waiting.items():
-        for _ in rows:
-            found.differ(f"{name}: row {' '.join(key[:6])}", "no such row", "there")
+    for row in (row for rows in waiting.values() for row in rows):
+        found.differ(f"{name}: row {_about(row)}", "no such row", "there")
 
 
 def _columns(table: Table) -> dict[str, Counter[str]]:
@@ -130,6 +130,12 @@ def _key(row: Mapping[str, str], columns: Sequence[str]) -> tuple[str, ...]:
     return tuple(row[column] for column in columns)
 
 
+def _about(row: Mapping[str, str]) -> str:
+    """Which row it is, for people."""
+    told = [cell for column, cell in row.items() if column in _ABOUT and cell]
+    return " ".join(told or list(row.values())[:6])
+
+
 def _is_number(cell: str) -> bool:
     try:
         float(cell)
@@ -141,6 +147,11 @@ def _is_number(cell: str) -> bool:
 def compare_json(name: str, old: Path, new: Path, found: Found) -> None:
     roots = [str(path.absolute().parents[0]) for path in (old, new)]
     before, after = (dict(leaves(read_json(path.read_text("utf-8")))) for path in (old, new))
+    basis = "table.basis"
+    if basis in before and before[basis] != after.get(basis):
+        # Other rows of the same table, which is compared where it lies, with all its bases.
+        found.notes[f"{name}: shows {after.get(basis)} instead of {before[basis]}"] += 1
+        before, after = (_without(one, "table.") for one in (before, after))
     for place, leaf in before.items():
         if any(word in place for word in _ABOUT_TIME) or _is_path(leaf, roots):
             continue
@@ -153,6 +164,10 @@ def compare_json(name: str, old: Path, new: Path, found: Found) -> None:
     known = {".".join(found.renamed.get(p, p) for p in place.split(".")) for place in before}
     for place in after.keys() - known:
         found.notes[f"new in {name}: {place}"] += 1
+
+
+def _without(found: Mapping[str, Any], start: str) -> dict[str, Any]:
+    return {place: leaf for place, leaf in found.items() if not place.startswith(start)}
 
 
 def _is_path(leaf: object, roots: Sequence[str]) -> bool:

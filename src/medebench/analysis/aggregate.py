@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
 import polars as pl
 
 from medebench.analysis.interval import LEVEL, UNBOUNDED, Bounds
@@ -162,9 +163,9 @@ def _statistics(
     source = part["source_rank"].to_numpy()
     exact = controls.issuperset(part["run"].unique().to_list())
     over_cases = mean(x, source, bounds, exact=exact)
-    over_groups = None
+    group, over_groups = part["group_rank"].to_numpy(), None
     if macro:
-        over_groups = macro_mean(x, part["group_rank"].to_numpy(), source, bounds, exact=exact)
+        over_groups = macro_mean(x, group, source, bounds, exact=exact)
     value, low, high, why = _shown(over_cases, level)
     macro_value, macro_low, macro_high, macro_why = _shown(over_groups, level)
     return (
@@ -173,8 +174,8 @@ def _statistics(
         *(why, macro_why),
         float(x.std(ddof=1)) if len(x) > 1 else None,
         len(x),
-        part["source_rank"].n_unique(),
-        part["group_rank"].n_unique(),
+        len(np.unique(source)),
+        len(np.unique(group)),
     )
 
 

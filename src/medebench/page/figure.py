@@ -59,14 +59,22 @@ def draw(sketches: Iterable[Sketch]) -> list[Drawing]:
 
 
 def _draw(sketch: Sketch) -> Drawing | None:
-    # A metric may be called anything; a file may not.
-    name = re.sub(r"[^A-Za-z0-9_-]", "-", sketch.name)
     context = sketch.make()
     if context is None:
         return None
     with context as made:
         svg, pdf = save(made)
-    title, caption = sketch.title, sketch.caption
-    label = escape(f"{title}. {caption}", quote=True)
-    shown = inline(svg, name, label)
-    return Drawing(name, title, caption, standalone(svg), shown, pdf, sketch.headline)
+    return of_files(sketch, standalone(svg).encode(), pdf)
+
+
+def file_name(sketch: Sketch) -> str:
+    # A metric may be called anything; a file may not.
+    return re.sub(r"[^A-Za-z0-9_-]", "-", sketch.name)
+
+
+def of_files(sketch: Sketch, svg: bytes, pdf: bytes) -> Drawing:
+    """The figure whose files are these."""
+    name, text = file_name(sketch), svg.decode()
+    label = escape(f"{sketch.title}. {sketch.caption}", quote=True)
+    shown = inline(text, name, label)
+    return Drawing(name, sketch.title, sketch.caption, text, shown, pdf, sketch.headline)

@@ -11,6 +11,8 @@ from medebench.runs.run_folder import Run
 
 def without_folders(run: Run, text: str) -> str:
     """A text without the paths of somebody's disk: reports are shown around."""
+    if os.sep not in text:
+        return text
     for folder in _folders(run.path.absolute(), Path(run.info.cases.source).absolute()):
         text = text.replace(folder + os.sep, "").replace(folder, Path(folder).name)
     return text

@@ -10,7 +10,9 @@ from pathlib import Path
 
 from medebench.audit import SummaryRow, known_audit, summary, without_findings
 from medebench.cases import Case
+from medebench.page.content_key import content_key
 from medebench.page.document import write_document
+from medebench.page.figure_memory import FigureMemory
 from medebench.page.image_packs import unpack
 from medebench.page.page_folder import Folder, script
 from medebench.page.score_columns import HEADLINES, dimensions
@@ -31,7 +33,7 @@ from medebench.reporting.methods import judges, run_facts, warnings_of
 from medebench.reporting.run_findings import Found
 from medebench.reporting.scale_runs import scale_runs
 from medebench.reporting.sections import MATERIAL, RESULTS
-from medebench.reporting.statistics import compute
+from medebench.reporting.statistics_memory import recall_or_compute, what_counts
 from medebench.reporting.table_data import comparisons_csv, group_csv, page_data
 from medebench.reporting.verdict import make_verdicts
 from medebench.runs.run_folder import Run, cases_of
@@ -98,7 +100,8 @@ def build_report(
     `sections` are added to the page by those who come after the report, such as a study.
 
     A second report into the same folder replaces the first: pictures that are still right stay,
-    what is no longer part of it goes. The same input gives the same bytes.
+    what is no longer part of it goes. Numbers and figures are worked out again if anything that
+    they are made from has changed. The same input gives the same bytes.
     """
     controls, no_scale = scale_runs(runs, workers, progress) if scale else ([], "")
     remaining = None
@@ -108,7 +111,9 @@ def build_report(
     material = replace(material, cases=_cases(material))
     published = published and material.editing
     folder = Folder(Path(out).expanduser().absolute())
-    statistics = compute(material, workers)
+    key = content_key(what_counts(material))
+    statistics = recall_or_compute(material, folder, workers, key)
+    figures = FigureMemory(folder)
     lead = material.headline(headline)
     table = make_table(material, statistics, headline=lead, published=published)
     diagnosis = make_diagnosis(material)
@@ -127,7 +132,8 @@ def build_report(
         diagnosis,
         make_learned(material, statistics),
         views,
-        draw_figures(material, statistics, shares, published),
+        draw_figures(material, statistics, shares, published, figures, key),
+        figures,
         unpack(folder, _example_pictures(diagnosis, views, examples)),
         published,
         examples,
@@ -176,7 +182,7 @@ def build_report(
         skip=(shown[0].id, "results"),
         headline=table.headline,
     )
-    folder.close(views.facts)
+    folder.close(views.facts | figures.facts)
     learned = contents.learned is not None
     verdicts = make_verdicts(material, statistics, lead)
     told = verdicts.table() if verdicts else None

@@ -13,6 +13,7 @@ from medebench.audit import SummaryRow
 from medebench.judge.score_names import judge_of
 from medebench.page import document
 from medebench.page.figure import Drawing
+from medebench.page.figure_memory import FigureMemory
 from medebench.page.palette import Colour, run_colours
 from medebench.page.score_columns import HEADLINES, STAND_IN
 from medebench.page.section import Section
@@ -37,6 +38,7 @@ class Contents:
     learned: Learned | None
     views: Views
     drawings: Sequence[Drawing]
+    figures: FigureMemory
     #: By key, where the pictures of the diagnosis lie.
     example_files: Mapping[str, str]
     #: Whether the paper's numbers stand beside those of the runs.

@@ -92,7 +92,7 @@ class Statistics:
 def compute(material: Material, workers: int | None = None, *, detailed: bool = True) -> Statistics:
     """All of it; without `detailed` only what the headline table needs, in half the time."""
     overall: dict[tuple[str, str, str], Summary] = {}
-    levels, values = {}, {}
+    levels, values = {}, case_values(material)
     finer: dict[str, dict[Key, Summary]] = {group.name: {} for group in material.groups}
     leading = material.groups[0]
     bounds = {score.name: score.bounds for score in material.scores}
@@ -110,12 +110,12 @@ def compute(material: Material, workers: int | None = None, *, detailed: bool = 
                 counted = basis == "asked"
                 without = own.get((material.comparable, run, metric, place)) if counted else None
                 own[basis, run, metric, place] = _summary(row, leading, without)
-        values[basis] = case_means(clean_scores(part), ("run", "metric"))
         for score in material.scores:
             models = [entry.name for entry in material.models if is_blind(entry, score)]
             level = _level(material, part, values[basis], score, models, overall, basis)
             levels[basis, score.name] = level
-    wanted = [(b, s) for b in ("own", "asked") if b in material.bases for s in material.scores]
+    families: list[str] = [basis for basis in ("own", "asked") if basis in material.bases]
+    wanted = [(basis, score) for basis in families for score in material.scores]
     # As they come; the order is that of the scores.
     found = dict(
         in_parallel(
@@ -129,6 +129,12 @@ def compute(material: Material, workers: int | None = None, *, detailed: bool = 
         if some
     }
     return Statistics(overall, finer, pairs, levels, values)
+
+
+def case_values(material: Material) -> dict[str, pl.DataFrame]:
+    """By basis, one row for each run, metric and case with a value."""
+    by = ("run", "metric")
+    return {basis: case_means(clean_scores(part), by) for basis, part in material.bases.items()}
 
 
 def over_cases(row: Mapping[str, Any]) -> Estimate:

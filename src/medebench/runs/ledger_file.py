@@ -238,8 +238,10 @@ def is_whole(table: str, row: Row, version: int) -> bool:
     """Whether the row is as it was written; without a checksum, whether it can be a row at all."""
     if version == UNCHECKED_VERSION:
         return _is_possible(table, row)
-    named = dict(zip(TABLES[table], row, strict=False))
-    values = [named[name] for name in _columns(table, version)]
+    values = row[:-2]
+    if version < SCHEMA_VERSION:
+        named = dict(zip(TABLES[table], values, strict=True))
+        values = tuple(named[name] for name in _columns(table, version))
     return bool(_checksum(table, (*values, row[-2])) == row[-1])
 
 

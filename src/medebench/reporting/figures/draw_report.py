@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from medebench.page.figure import Drawing, Sketch, draw
+from medebench.page.content_key import content_key
+from medebench.page.figure import Drawing, Sketch
+from medebench.page.figure_memory import FigureMemory
 from medebench.page.palette import Colour, run_colours
 from medebench.page.score_columns import HEADLINES, STAND_IN, Score, dimensions
 from medebench.reporting.collect import Material
@@ -43,14 +45,20 @@ class Subject:
 
 
 def draw_figures(
-    material: Material, statistics: Statistics, shares: dict[str, float], published: bool
+    material: Material,
+    statistics: Statistics,
+    shares: dict[str, float],
+    published: bool,
+    memory: FigureMemory,
+    key: str,
 ) -> list[Drawing]:
+    """`key` is that of all that the statistics are made from."""
     colours = run_colours(len(material.models), len(material.controls))
     subject = Subject(material, statistics, colours, shares, published)
-    return draw(_sketches(subject))
+    return memory.draw(_sketches(subject), content_key(key, shares, published))
 
 
-def draw_diagnosis(diagnosis: Diagnosis, material: Material) -> list[Drawing]:
+def draw_diagnosis(diagnosis: Diagnosis, material: Material, memory: FigureMemory) -> list[Drawing]:
     """Types of failure, and place against accuracy."""
     colours = run_colours(len(material.models), len(material.controls))
     stand_in = any(not link.judge for link in diagnosis.links)
@@ -70,13 +78,19 @@ def draw_diagnosis(diagnosis: Diagnosis, material: Material) -> list[Drawing]:
             lambda: place_agreement.draw(diagnosis, material, colours),
         ),
     ]
-    return draw(sketches)
+    profiles = (*diagnosis.profiles, *diagnosis.organs, diagnosis.everything)
+    shown = [(p.name, p.counts, p.none, p.success, p.entry and p.entry.control) for p in profiles]
+    links = [replace(link, by_run=()) for link in diagnosis.links]
+    by_run = [[(e.index, found) for e, found in link.by_run] for link in diagnosis.links]
+    entries = [(entry.name, entry.control) for entry in material.entries]
+    return memory.draw(sketches, content_key(shown, links, by_run, entries))
 
 
-def draw_learned(learned: Learned) -> list[Drawing]:
+def draw_learned(learned: Learned, memory: FigureMemory) -> list[Drawing]:
     """What the metrics are worth, where that was published."""
     title, words = "What each is worth", published_worth.caption(learned)
-    return draw([Sketch("worth", title, words, lambda: published_worth.draw(learned))])
+    sketch = Sketch("worth", title, words, lambda: published_worth.draw(learned))
+    return memory.draw([sketch], content_key([one.worth for one in learned.about]))
 
 
 def _sketches(subject: Subject) -> Iterator[Sketch]:
