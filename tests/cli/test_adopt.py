@@ -36,6 +36,11 @@ def test_many_folders_become_runs_of_their_names(small_set, tmp_path, outputs):
     assert [mb.open_run(tmp_path / "runs" / name).info.editor for name in ("one", "two")] == [
         *("one", "two")
     ]
+    # A pattern may find a single folder.
+    single = ["adopt", folders[0], "--cases", small_set, "--out"]
+    assert call(*single, f"{tmp_path}/more/").exit_code == 0
+    assert call(*single, f"{tmp_path}/more/one/").exit_code == 0  # a run by now
+    assert mb.open_run(tmp_path / "more" / "one").info.editor == "one"
     facts = json.loads(call(*words, "--json").stdout)["runs"]
     assert [one["outputs"] for one in facts] == [2, 1]
 

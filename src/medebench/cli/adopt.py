@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -20,7 +21,10 @@ def adopt(
     ],
     cases: Annotated[str, typer.Option(help="The cases they were made from.")],
     out: Annotated[
-        Path, typer.Option(help="The run's folder; of several folders, that of their runs.")
+        str,
+        typer.Option(
+            help="The run's folder; of several, or with a / at the end, that of the runs."
+        ),
     ],
     name: Annotated[
         str | None, typer.Option(help="Name of the editor; default: the folder's.")
@@ -32,7 +36,7 @@ def adopt(
     """Take over outputs that already exist.
 
     They are copied; the folders stay as they are. Each of several folders becomes a run of its own
-    under --out, by the folder's name.
+    under --out, by the folder's name; so does a single one where --out ends with a slash.
 
     Examples:
 
@@ -44,10 +48,13 @@ def adopt(
     from medebench.runs import adopt as take_over
     from medebench.runs.adoption import match_files
     from medebench.runs.failed_calls import Failures
+    from medebench.runs.run_folder import INFO
 
     # A pattern of the shell also finds a README beside the folders.
     given = [one for one in folders if one.is_dir()] or folders
-    targets = [out] if len(given) == 1 else [out / one.resolve().name for one in given]
+    into = Path(out)
+    inside = len(given) > 1 or (out.endswith(("/", os.sep)) and not (into / INFO).is_file())
+    targets = [into / one.resolve().name for one in given] if inside else [into]
     if len(given) > 1 and name is not None:
         raise InputError(
             f"--name '{name}': {len(given)} folders cannot have one name; leave it out"
