@@ -394,6 +394,42 @@ def likeness(browser: Browser, selector: str, picture: Any) -> float:
     return float(cv2.PSNR(np.ascontiguousarray(shown), small))
 
 
+def test_on_a_telephone_numbers_come_before_the_prose(browser: Browser, wait: Any) -> None:
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", NARROW)
+    try:
+        top = "document.querySelector('{}').getBoundingClientRect().top"
+        places = [
+            js(browser, top.format(one)) for one in ("#verdict table", "#headline", ".finding")
+        ]
+        assert places == sorted(places)
+        assert places[0] < NARROW["height"]
+        # A table that is wider than the screen says so, until its end is seen.
+        hint = "getComputedStyle(document.querySelector('#verdict .scroll-hint')).display"
+        wait(lambda: js(browser, hint) == "block")
+        browser.execute_script("document.querySelector('#verdict .scroll').scrollLeft = 5000")
+        end = "document.querySelector('#verdict .scroll').classList.contains('at-end')"
+        wait(lambda: js(browser, end))
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    wait(lambda: js(browser, hint) == "none")
+
+
+def test_groups_are_seen_at_once_and_the_gallery_begins_with_the_most_disputed(
+    browser: Browser,
+) -> None:
+    box = "document.getElementById('group-table').parentElement"
+    assert js(browser, f"{box}.scrollHeight <= {box}.clientHeight")
+    assert js(browser, "document.getElementById('f-sort').value") == "disputed"
+    gap = (
+        "[...document.querySelectorAll('#g-cases h3')].map(h => MB.store.byKey.get(h.textContent))"
+        ".map(one => MB.store.runs.filter(r => !r.control).map(r => MB.store.caseValue(r.index,"
+        " one.index, MB.filters.metric().name)).filter(v => v !== null))"
+        ".filter(known => known.length > 1).map(known => Math.max(...known) - Math.min(...known))"
+    )
+    gaps = js(browser, gap)
+    assert len(gaps) > 10 and gaps == sorted(gaps, reverse=True)
+
+
 def test_pictures_deep_in_the_gallery_are_those_of_the_run(
     browser: Browser, many: tuple[Path, list[mb.Run]], wait: Any
 ) -> None:
