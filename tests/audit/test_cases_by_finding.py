@@ -27,6 +27,7 @@ from medebench.errors import InputError
 from medebench.files import cache_folder
 from tests.audit.drafts import Draft, scene
 from tests.cli.test_cli import call
+from tests.conftest import REPOSITORY
 
 
 def flawed(folder: Path) -> Draft:
@@ -40,8 +41,10 @@ def flawed(folder: Path) -> Draft:
 def test_every_kind_says_what_it_does_to_metrics_that_exist() -> None:
     names = [one.name for one in mb.list_metrics()]
     names += ["ea_judge", "vq_offline", "intended_offline", "success"]
+    page = (REPOSITORY / "docs" / "audit.md").read_text("utf-8")
     for code, kind in KINDS.items():
-        assert kind.label and kind.remedy and kind.effect.endswith(".")
+        assert f"| `{code}` | {kind.severity} | {kind.label} | {kind.effect} |" in page
+        assert kind.remedy and kind.effect.endswith(".")
         for pattern in kind.spoils:
             assert any(fnmatchcase(name, pattern) for name in names), (code, pattern)
     assert kind_of("no-organ").severity == "warning"
