@@ -12,21 +12,19 @@ from __future__ import annotations
 import argparse
 import random
 import re
-import tempfile
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-from PIL import Image
-
-from medebench.audit import audit
+from medebench.audit.audited_case import Seen
+from medebench.audit.file_facts import Gathered, gather
+from medebench.audit.known_words import Vocabulary
 from medebench.audit.mojibake import undone
+from medebench.audit.pair_checks import pair_facts, pair_findings
 from medebench.audit.text_checks import text_findings
-from medebench.audit.vocabulary import Vocabulary
-from medebench.cases import Case, CaseSet, load_cases, open_case
-from medebench.metrics.intended import OTHER_PHOTOGRAPH, intention_of
+from medebench.cases import Case, CaseSet, load_cases
+from medebench.metrics.intended import OTHER_PHOTOGRAPH
 
 FIELDS = ("prompt", "rephrased_prompt", "description")
 #: Cases of the excerpt whose texts were looked at and are cut or refused: not healthy.
@@ -218,66 +216,73 @@ def false_alarms(cases: CaseSet) -> tuple[list[str], int]:
 # --- pictures -----------------------------------------------------------------------------------
 
 
-def inverted(case: Case, folder: Path) -> Case:
-    opened = open_case(case)
-    path = folder / f"{case.id}.png"
-    Image.fromarray(np.where(opened.roi, 0, 255).astype(np.uint8)).save(path)
-    return replace(case, roi=path)
+class Views:
+    """The small views of the pictures of a set; every file is read once."""
+
+    def __init__(self) -> None:
+        self._read: dict[Path, Gathered] = {}
+
+    def of(self, path: Path, mask: bool = False) -> Gathered:
+        if path not in self._read:
+            self._read[path] = gather(path, mask)
+        return self._read[path]
+
+    def seen(self, case: Case, turned: bool = False) -> Seen:
+        assert case.previous and case.reference and case.roi
+        cover = self.of(case.roi, mask=True).cover
+        assert cover is not None
+        pictures = (self.of(case.previous).view, self.of(case.reference).view)
+        return Seen(case, {}, pair_facts(*pictures, 1 - cover if turned else cover))
 
 
-def aligned(cases: CaseSet) -> list[str]:
-    return [
-        case.id
-        for case in cases
-        if case.reference and case.roi and intention_of(open_case(case)).beside < OTHER_PHOTOGRAPH
-    ]
+def codes(seen: Iterable[Seen]) -> dict[str, set[str]]:
+    return {one.code: set(one.cases) for one in pair_findings(list(seen))}
 
 
-def codes(cases: CaseSet, changed: Sequence[Case]) -> dict[str, set[str]]:
-    new = {case.id: case for case in changed}
-    mixed = replace(cases, cases=tuple(new.get(case.id, case) for case in cases))
-    return {one.code: set(one.cases) for one in audit(mixed).findings}
-
-
-def picture_rates(cases: CaseSet, rng: random.Random, folder: Path) -> Counter[tuple[str, str]]:
+def picture_rates(cases: CaseSet, views: Views, rng: random.Random) -> Counter[tuple[str, str]]:
     counts: Counter[tuple[str, str]] = Counter()
+    pairs = [case for case in cases if case.previous and case.reference and case.roi]
+    healthy = {case.id: views.seen(case) for case in pairs}
+    turned = {case.id: views.seen(case, turned=True) for case in pairs}
+    before = codes(healthy.values())
 
-    def count(kind: str, code: str, changed: list[Case]) -> None:
-        ids = {case.id for case in changed}
-        counts[kind, "planted"] += len(ids)
-        found = codes(cases, changed).get(code, set())
-        counts[kind, "found"] += len(found & ids)
-        counts[kind, "alarms"] += len(found - ids - before.get(code, set()))
-        counts[kind, "healthy"] += len(cases) - len(ids)
+    def count(kind: str, code: str, planted: dict[str, Seen]) -> None:
+        found = codes((healthy | planted).values()).get(code, set())
+        counts[kind, "planted"] += len(planted)
+        counts[kind, "found"] += len(found & planted.keys())
+        counts[kind, "alarms"] += len(found - planted.keys() - before.get(code, set()))
+        counts[kind, "healthy"] += len(pairs) - len(planted)
 
-    before = codes(cases, [])
-    with_pair = [case for case in cases if case.reference and case.roi]
-    for part in shares(with_pair, 3, rng):
-        others = [rng.choice([one for one in with_pair if one.id != case.id]) for case in part]
+    for part in shares([case.id for case in pairs], 3, rng):
+        others = [rng.choice([one for one in pairs if one.id != case_id]) for case_id in part]
         foreign = [
-            replace(case, reference=other.reference)
-            for case, other in zip(part, others, strict=True)
+            replace(cases[case_id], reference=other.reference)
+            for case_id, other in zip(part, others, strict=True)
         ]
-        count("foreign reference", "other-photograph", foreign)
-    masks = {case.id: inverted(case, folder) for case in with_pair}
-    count("all masks inverted", "inverted-mask", list(masks.values()))
-    alone = [masks[case_id] for case_id in aligned(cases)]
-    for part in shares(alone, 5, rng):
-        count("single inverted mask, aligned pair", "inverted-mask", part)
+        count("foreign reference", "other-photograph", {one.id: views.seen(one) for one in foreign})
+    count("all masks inverted", "inverted-mask", turned)
+    aligned = [
+        case_id
+        for case_id, one in healthy.items()
+        if one.facts.pair and one.facts.pair.outside < OTHER_PHOTOGRAPH
+    ]
+    for part in shares(aligned, 5, rng):
+        planted = {case_id: turned[case_id] for case_id in part}
+        count("single inverted mask, aligned pair", "inverted-mask", planted)
     return counts
 
 
-def shares(cases: list[Case], count: int, rng: random.Random) -> list[list[Case]]:
-    mixed = rng.sample(cases, len(cases))
+def shares(ids: list[str], count: int, rng: random.Random) -> list[list[str]]:
+    mixed = rng.sample(ids, len(ids))
     return [mixed[start::count] for start in range(count)]
 
 
 def rates(cases: CaseSet, seeds: Iterable[int]) -> Counter[tuple[str, str]]:
     counts: Counter[tuple[str, str]] = Counter()
+    views = Views()
     for seed in seeds:
         counts += text_rates(cases, random.Random(seed))
-        with tempfile.TemporaryDirectory() as folder:
-            counts += picture_rates(cases, random.Random(seed), Path(folder))
+        counts += picture_rates(cases, views, random.Random(seed))
     return counts
 
 

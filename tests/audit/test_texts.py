@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medebench.audit.cut_text import cut_reason
+from medebench.audit.known_words import Vocabulary
 from medebench.audit.mojibake import is_garbled, undone
 from medebench.audit.refused_text import is_refused
 from medebench.audit.text_checks import text_findings
-from medebench.audit.vocabulary import Vocabulary
 from medebench.cases import Case
 from tests.conftest import load_tool
 

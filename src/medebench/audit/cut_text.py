@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from medebench.audit.vocabulary import Vocabulary, is_english, is_form, tokens
+from medebench.audit.known_words import Vocabulary, is_english, is_form, tokens
 
 
 def _words(text: str) -> frozenset[str]:

@@ -28,10 +28,11 @@ BETTER = 0.1
 #: How much more a mask's share of the frame's edge says than the change: a region that touches the
 #: whole edge is as suspicious as one in which e times less changed than around it.
 EDGE = 2.0
-#: The change alone, however plain, does not outweigh a mask that keeps to the inside.
-MOST = 0.9
+#: How much the change can say for and against: however plain, it does not make a mask inverted
+#: that keeps to the inside, but it does explain one that takes the whole edge.
+MOST_FOR, MOST_AGAINST = 0.85, 1.2
 #: Evidence from which on a mask is called inverted, and without a reference to compare with.
-INVERTED, UNSEEN = 0.1, 0.8
+INVERTED, UNSEEN = -0.1, 0.8
 #: If that many masks of a set look inverted, all are; fewer masks than `FEW` make no set.
 WHOLE_SET = 0.7
 FEW = 5
@@ -102,7 +103,9 @@ def pair_facts(previous: View | None, reference: View | None, cover: Cover | Non
         return PairFacts(pair)
     # By the change itself, as far as there is one.
     change = math.log((pair.inside + 1) / (pair.outside + 1))
-    score = _edge_evidence(cover) - min(max(change, -MOST), MOST)
+    # Of two photographs both sides differ, and which one more is an accident.
+    least = 0.0 if min(pair.inside, pair.outside) >= OTHER_PHOTOGRAPH else -MOST_FOR
+    score = _edge_evidence(cover) - min(max(change, least), MOST_AGAINST)
     flipped = compare_views(previous, reference, 1 - cover) if score > INVERTED else None
     return PairFacts(pair, score, flipped)
 

@@ -11,9 +11,9 @@ from typing import TypeAlias
 from medebench.audit.audit_finding import Finding, distinct, examples
 from medebench.audit.cut_text import cut_reason, ends
 from medebench.audit.finding_kinds import Severity
+from medebench.audit.known_words import Vocabulary
 from medebench.audit.mojibake import all_texts, is_garbled, undone
 from medebench.audit.refused_text import is_refused
-from medebench.audit.vocabulary import Vocabulary
 from medebench.cases.case import Case
 
 MIN_PROMPT_WORDS = 3
