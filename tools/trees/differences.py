@@ -19,6 +19,8 @@ _WHICH = (
     (re.compile(r"\b[0-9a-f]{12,64}\b"), "HASH"),
     (re.compile(r"[-−]?\d[\d.,]*(?:e[-+]?\d+)?%?"), "N"),
 )
+#: What says of a row of JSON which one it is.
+_TELLING = ("dimension", "metric", "run", "model", "name", "a", "b")
 _NUMBER = re.compile(r"[-−]?\d+(?:[.,]\d+)*(?:e[-+]?\d+)?")
 
 
@@ -107,10 +109,26 @@ def leaves(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
         for key, one in value.items():
             yield from leaves(one, f"{place}.{key}" if place else str(key))
     elif isinstance(value, list):
-        for index, one in enumerate(value):
-            yield from leaves(one, f"{place}.{index}" if place else str(index))
+        for name, one in zip(_names(value), value, strict=True):
+            yield from leaves(one, f"{place}.{name}" if place else name)
     else:
         yield place, value
+
+
+def _names(items: list[Any]) -> list[str]:
+    """What the items of a list are called: by what they are about, else by their place.
+
+    >>> _names([{"metric": "cp", "rho": 1}, {"metric": "ssim", "rho": 1}]), _names([{"rho": 1}])
+    (['cp', 'ssim'], ['0'])
+    """
+    told = [
+        " ".join(str(one[key]) for key in _TELLING if isinstance(one.get(key), str))
+        for one in items
+        if isinstance(one, dict)
+    ]
+    if len(told) == len(items) == len({*told} - {""}):
+        return told
+    return [str(index) for index in range(len(items))]
 
 
 def read_json(text: str) -> Any:

@@ -24,6 +24,11 @@ class Expected(NamedTuple):
 #: Told once a sentence is the same but for the correlation that it quotes.
 _UNLIKE = r"only a model can judge the edit: .*\(correlation -?\d\.\d\d\)"
 
+#: Columns of a study's metrics that depend on which other metrics there are.
+_AMONG = r"(p_holm|corrected_low|corrected_high|best_share|(behind|person_gap)(_low|_high)?)"
+#: The same in words.
+_NONE = r"No metric can be said to follow people here: .* after correct.*"
+
 EXPECTED = (
     Expected(
         "metric roi_residual is new",
@@ -34,6 +39,7 @@ EXPECTED = (
             r".*: scores .* roi_residual: no row -> reason '.*'",
             r"scores\.csv: row .* roi_residual: no such row -> there",
             r"printed/\d\d-export\.json: rows: \d+ -> \d+",
+            r".*metrics\.csv: row .*roi_residual: no such row -> there",
         ),
     ),
     Expected(
@@ -46,7 +52,28 @@ EXPECTED = (
             rf".*findings\.csv: row .*: (roi_structure|margin): {CHANGED}",
             rf"scores\.csv: row .* roi_structure: value: {CHANGED}",
             rf".*\.csv: row .*: (why|reason): {_UNLIKE} -> {_UNLIKE}",
-            rf"printed/\d\d-ground\.json: runs\.\d+\.reasons\.{_UNLIKE}: \d+ -> is gone",
+            rf".*metrics\.csv: row .*roi_structure: \w+: {CHANGED}",
+            rf".*\.json: .*metrics\.[^.]*roi_structure[^.]*\.\w+: {CHANGED}",
+            rf"printed/\d\d-ground\.json: runs\.[^.]+\.reasons\.{_UNLIKE}: \d+ -> is gone",
+        ),
+    ),
+    Expected(
+        "metrics of a study beside each other",
+        "one metric more (roi_residual) and another best one (roi_structure): what is corrected for"
+        " their number, or measured from the best of them; rho and tau must be equal",
+        (
+            rf".*metrics\.csv: row .*: {_AMONG}: {CHANGED}",
+            rf".*\.json: (.*\.)?metrics\.[^.]*\.{_AMONG}: {CHANGED}",
+            rf".*\.json: .*answer\.\d+: {_NONE} -> {_NONE}",
+        ),
+    ),
+    Expected(
+        "intervals of the chance to be preferred",
+        "issue 16: that of a mean, not a bootstrap's (`analysis/ordering.py`); the chance itself"
+        " and the ranks must be equal",
+        (
+            rf".*standings\.csv: row .*: preferred_(low|high): {CHANGED}",
+            rf".*\.json: (.*\.)?standings\.[^.]*\.preferred_(low|high): {CHANGED}",
         ),
     ),
     Expected(
