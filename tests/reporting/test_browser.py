@@ -188,6 +188,8 @@ def test_a_link_opens_a_case_and_keys_move(browser: Browser, page: Path, wait: A
         browser, "document.getElementById('case-scores').innerText"
     )
     wait(lambda: js(browser, "document.querySelector('#case-view img.right').naturalWidth > 0"))
+    choose(browser, "f-sort", "id")
+    wait(lambda: ids(browser)[:2] == ["c0", "c1"])
     active = browser.switch_to.active_element
     active.send_keys(Keys.ARROW_RIGHT)
     assert js(browser, title) == "Case c4"
@@ -261,10 +263,10 @@ def test_why_edits_fail(browser: Browser, wait: Any) -> None:
     choose(browser, "type-run", "2")
     assert js(browser, organs) != everyone
     assert all("100 %" in row for row in js(browser, organs))  # identity: nothing done
-    browser.execute_script("document.querySelector('.shots').scrollIntoView()")
-    shown = "[...document.querySelectorAll('.shots:first-child img')]"
+    browser.execute_script("document.querySelector('#diagnosis .shots').scrollIntoView()")
+    shown = "[...document.querySelectorAll('#diagnosis .shots:first-child img')]"
     wait(lambda: js(browser, f"{shown}.every(i => i.complete && i.naturalWidth > 0)"))
-    assert js(browser, "document.querySelectorAll('.shots img.over').length") > 4
+    assert js(browser, "document.querySelectorAll('#diagnosis .shots img.over').length") > 4
 
 
 def test_an_example_opens_its_case_with_its_editor(browser: Browser, wait: Any) -> None:
@@ -360,7 +362,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[mb.Run]]:
         picture = cv2.imread(str(path), cv2.IMREAD_UNCHANGED)
         cv2.imwrite(str(path), cv2.resize(picture, (256, 192), interpolation=cv2.INTER_NEAREST))
     runs = make_runs(mb.load_cases(made), folder, models=["good", "poor"], controls=[])
-    return build_report(runs, folder / "report").index, runs
+    return build_report(runs, folder / "report", scale=False).index, runs
 
 
 #: The pixels of an image as the browser decoded it: width, height, RGBA of all.
