@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 
@@ -42,16 +43,16 @@ def judged(run: mb.Run, values: dict[str, float], detail: bool = True) -> None:
 @pytest.fixture
 def broken(small_set: mb.CaseSet, tmp_path: Path) -> list[mb.Run]:
     """`whole` edits well; `patchy` as well as that where it delivers, which it often does not."""
-    out = tmp_path / "pictures" / "patchy"
-    out.mkdir(parents=True)
-    runs = adopt_copies(small_set, tmp_path, ["whole"])
+    whole, patchy = tmp_path / "pictures" / "whole", tmp_path / "pictures" / "patchy"
+    for folder in (whole, patchy):
+        folder.mkdir(parents=True)
     for number, case in enumerate(small_set):
-        picture = tmp_path / "pictures" / "whole" / f"{case.id}_0.png"
-        if number < 4:
-            (out / picture.name).write_bytes(picture.read_bytes())
-        elif number < 7:
-            (out / picture.name).write_bytes(b"")
-    runs.append(mb.adopt(out, small_set, tmp_path / "runs" / "patchy"))
+        picture = cv2.GaussianBlur(np.asarray(mb.open_case(case).reference), (0, 0), 1.5)
+        name = f"{case.id}_0.png"
+        cv2.imwrite(str(whole / name), picture[..., ::-1])
+        if number < 7:
+            (patchy / name).write_bytes((whole / name).read_bytes() if number < 4 else b"")
+    runs = [mb.adopt(one, small_set, tmp_path / "runs" / one.name) for one in (whole, patchy)]
     runs.append(mb.edit(small_set, "identity", tmp_path / "runs" / "identity"))
     mb.score(runs, "cp,ssim")
     ids = [case.id for case in small_set]
@@ -76,6 +77,17 @@ def test_a_model_that_often_fails_is_not_the_best(broken: list[mb.Run], tmp_path
     assert "whole has the best EA" in lead and "patchy has" not in lead
 
 
+def test_nobody_is_the_best_by_failing(broken: list[mb.Run]) -> None:
+    """Doing nothing preserves everything, so failures lift CP; that is no merit."""
+    table = headline_table(broken, published=False)
+    whole, patchy, _ = (row.cells["asked", "cp"] for row in table.rows)
+    assert (patchy.micro.value or 0) > (whole.micro.value or 0)
+    assert whole.best_micro and not patchy.best_micro
+    assert "Whom that lifts is not called the best (patchy: " in table.costs
+    preserves = next(a for a in verdicts(broken)["patchy"].answers if a.question == "Preserves")
+    assert preserves.mark != "yes" and "4 failed" in preserves.words  # one has no CP
+
+
 def test_failures_can_be_left_out(broken: list[mb.Run]) -> None:
     assert headline_table(broken, published=False, failures="omit").basis == "own"
 
@@ -84,8 +96,7 @@ def test_verdict_of_a_model_that_fails(broken: list[mb.Run]) -> None:
     found = verdicts(broken)
     assert marks(found["whole"])["Delivers"] == "yes"
     assert marks(found["whole"])["Edits"] == "yes"
-    # Its outputs are the references, which do not leave the rest as it was everywhere.
-    assert found["whole"].trust.mark in ("yes", "partly")
+    assert found["whole"].trust.mark == "yes"
     assert marks(found["patchy"])["Delivers"] == "no"
     assert found["patchy"].trust.mark == "no"
     assert "delivers" in found["patchy"].trust.numbers

@@ -29,7 +29,9 @@ def choose_examples(material: Material, score: Score | None, others: list[Score]
         return []
     entries = {entry.name: entry for entry in material.models}
     rows = clean_scores(material.frame).filter(
-        pl.col("metric") == score.name, pl.col("run").is_in(list(entries))
+        pl.col("metric") == score.name,
+        pl.col("run").is_in(list(entries)),
+        pl.col("value").is_not_null(),
     )
     rows = rows.sort(
         "value", "run", "case", "k", descending=[score.better == "lower", *[False] * 3]

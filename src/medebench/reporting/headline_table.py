@@ -16,7 +16,7 @@ from medebench.page.table_text import NEEDS
 from medebench.reporting import headline_formats
 from medebench.reporting.ceiling import score_ceiling
 from medebench.reporting.collect import Entry, Failures, Material, collect
-from medebench.reporting.statistics import Statistics, Summary, compute
+from medebench.reporting.statistics import Statistics, Summary, compute, lifted
 from medebench.reporting.steering import not_blind
 from medebench.runs.run_folder import Run
 
@@ -268,14 +268,14 @@ def make_table(
         len(material.shared),
         ranked,
         material.editing,
-        _costs(material) if "asked" in bases else "",
+        _costs(material, statistics, columns) if "asked" in bases else "",
         material.delivered,
         material.without.told() if material.without else "",
     )
 
 
-def _costs(material: Material) -> str:
-    """What a failed output gets, score by score."""
+def _costs(material: Material, statistics: Statistics, columns: Sequence[Score]) -> str:
+    """What a failed output gets, score by score, and whom that lifts."""
     words = {
         AS_NOTHING: "what doing nothing gets on the same case",
         AS_WORST: "the worst score of any run on the same case",
@@ -284,7 +284,17 @@ def _costs(material: Material) -> str:
         f"{words[kind]} ({listed([score.label for score in scores], len(scores))})"
         for kind, scores in material.cost_rules.items()
     ]
-    return f"A failed output counts: it gets {', or '.join(rules)}."
+    text = f"A failed output counts: it gets {', or '.join(rules)}."
+    gains = {
+        entry.name: [
+            score.label
+            for score in columns
+            if lifted(statistics.overall, material.comparable, entry.name, score)
+        ]
+        for entry in material.models
+    }
+    told = "; ".join(f"{name}: {', '.join(labels)}" for name, labels in gains.items() if labels)
+    return f"{text} Whom that lifts is not called the best ({told})." if told else text
 
 
 def _cell(summary: Summary) -> Cell:
@@ -310,6 +320,8 @@ def _honour(
     if not score.ranked or len(names) < 2:
         return
     level = statistics.levels[basis, score.name]
+    if not level.micro:
+        return
     leaders = {
         "micro": best_of(score, {n: one.value for n, one in level.micro.items()}),
         "macro": best_of(score, {n: one.value for n, one in level.macro.items()}),

@@ -112,6 +112,8 @@ def compute(material: Material, workers: int | None = None, *, detailed: bool = 
                 own[basis, run, metric, place] = _summary(row, leading, without)
         for score in material.scores:
             models = [entry.name for entry in material.models if is_blind(entry, score)]
+            if basis == "asked":
+                models = [m for m in models if not lifted(overall, material.comparable, m, score)]
             level = _level(material, part, values[basis], score, models, overall, basis)
             levels[basis, score.name] = level
     families: list[str] = [basis for basis in ("own", "asked") if basis in material.bases]
@@ -187,6 +189,17 @@ def _compare(
         family: compare_runs(frame, metric, pairs=pairs, bounds=score.bounds)
         for family, pairs in ((MODELS, among), (CONTROLS, across))
     }
+
+
+def lifted(
+    overall: Mapping[tuple[str, str, str], Summary], comparable: str, run: str, score: Score
+) -> bool:
+    """Whether a run has a better mean because its failures count: nobody is the best by failing."""
+    asked = overall.get(("asked", run, score.name))
+    given = overall.get((comparable, run, score.name))
+    if not asked or not given or not asked.charged or asked.micro.value is None:
+        return False
+    return given.micro.value is None or score.wins(asked.micro.value, given.micro.value)
 
 
 def _level(

@@ -12,12 +12,14 @@ from medebench.page.number import between, counted, number, percent
 from medebench.page.score_columns import Score, dimensions
 from medebench.page.table import Cell, Column, Group, Row, Table
 from medebench.reporting.collect import Entry, Material
-from medebench.reporting.statistics import CONTROLS, MODELS, Statistics, Summary
+from medebench.reporting.statistics import CONTROLS, MODELS, Statistics, Summary, lifted
 from medebench.reporting.steering import is_blind
 
 Mark = Literal["yes", "partly", "no", "unknown"]
 SIGNS: dict[Mark, str] = {"yes": "✓", "partly": "~", "no": "✗", "unknown": "?"}
 NAMES: dict[Mark, str] = {"yes": "yes", "partly": "in part", "no": "no", "unknown": "not known"}
+#: From bad to good; what is not known claims least.
+_ORDER: tuple[Mark, ...] = ("unknown", "no", "partly", "yes")
 #: On a scale from 0 to 1: a mean of at least GOOD whose interval stays above POOR is a yes, one
 #: below POOR whose interval stays below GOOD a no, anything between is in part.
 GOOD, POOR = 0.8, 0.5
@@ -161,11 +163,15 @@ class _Maker:
         if one.value is None or not is_blind(entry, score):
             why = "the judge helped to make it" if one.value is not None else "no score"
             return Answer(question, "unknown", why, stand_in=score.stand_in)
+        found = self.statistics.overall[self.material.basis, entry.name, score.name]
         numbers = _number(score, one.value)
         numbers += f" ({between(one.interval, _decimals(score))})" if one.interval else ""
         mark, words = self.level(score, one)
         if score.dimension in _EDITS:
             mark, words = self.against_nothing(entry, score, mark, words)
+        elif lifted(self.statistics.overall, self.material.comparable, entry.name, score):
+            # It left alone what it did not deliver, which is no merit.
+            mark, words = min(mark, "partly", key=_ORDER.index), f"{words}, {found.charged} failed"
         return Answer(question, mark, words, numbers, score.stand_in)
 
     def level(self, score: Score, one: Estimate) -> tuple[Mark, str]:
