@@ -401,7 +401,8 @@ def test_on_a_telephone_numbers_come_before_the_prose(browser: Browser, wait: An
     try:
         top = "document.querySelector('{}').getBoundingClientRect().top"
         places = [
-            js(browser, top.format(one)) for one in ("#verdict table", "#headline", ".finding")
+            js(browser, top.format(one))
+            for one in ("#verdict table", "#headline", "#scores .finding")
         ]
         assert places == sorted(places)
         assert places[0] < NARROW["height"]

@@ -145,9 +145,10 @@ def test_the_page_begins_with_the_verdict(broken: list[mb.Run], tmp_path: Path) 
     assert [row["Run"] for row in rows] == ["whole", "patchy", "identity"]
     assert rows[1]["Trust it?"].startswith("no: no, fails: delivers")
     assert made.verdicts is not None and "whole" in made.verdicts.csv()
+    assert "whole: yes, on these cases; patchy: no." in page
     # Best, typical and worst output, with their pictures beside the page.
     for rank in ("Best", "Typical", "Worst"):
-        assert f"<b>{rank}</b> by CP" in page
+        assert f"<b>{rank}</b> by “Preserves”" in page
 
 
 def test_the_scale_is_made_unasked_kept_apart_and_reused(

@@ -31,7 +31,7 @@ from medebench.reporting.judge_details import detail_scripts
 from medebench.reporting.learned import make_learned
 from medebench.reporting.methods import judges, run_facts, warnings_of
 from medebench.reporting.run_findings import Found
-from medebench.reporting.scale_runs import scale_runs
+from medebench.reporting.scale_runs import is_scale, scale_runs
 from medebench.reporting.sections import MATERIAL, RESULTS
 from medebench.reporting.statistics_memory import recall_or_compute, what_counts
 from medebench.reporting.table_data import comparisons_csv, group_csv, page_data
@@ -169,7 +169,7 @@ def build_report(
             title=name,
             runs=run_facts(material),
             judges=judges(material),
-            outputs=sum(len(entry.outputs) for entry in material.entries),
+            outputs=sum(len(e.outputs) for e in material.entries if not is_scale(e.run)),
             # With a verdict they stand below it.
             warnings=() if made[0] else contents.warnings,
         ),

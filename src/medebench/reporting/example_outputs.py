@@ -9,6 +9,7 @@ import polars as pl
 from medebench.analysis.score_frame import clean_scores
 from medebench.page.score_columns import Score
 from medebench.reporting.collect import Entry, Material
+from medebench.reporting.verdict import question
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Example:
     entry: Entry
     case: str
     k: int
-    #: (label, number as printed), the score that decided first.
+    #: (what it answers, number as printed), the score that decided first.
     scores: tuple[tuple[str, str], ...]
 
 
@@ -54,4 +55,4 @@ def _told(
     shown = [score, *(one for one in others if one.name != score.name)]
     same = material.frame.filter(*(pl.col(name) == row[name] for name in ("run", "case", "k")))
     values = dict(same.select("metric", "value").iter_rows())
-    return tuple((one.label, one.text(values.get(one.name))) for one in shown)
+    return tuple((question(one), one.text(values.get(one.name))) for one in shown)

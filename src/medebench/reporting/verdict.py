@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 from medebench.analysis.estimate import Estimate
-from medebench.page.number import between, counted, number, percent
+from medebench.page.number import between, counted, listed, number, percent
 from medebench.page.score_columns import Score, dimensions
 from medebench.page.table import Cell, Column, Group, Row, Table
 from medebench.reporting.collect import Entry, Material
@@ -86,6 +86,8 @@ class Verdicts:
     group: str
     #: Scores of a stand-in among the answers.
     stand_ins: tuple[str, ...]
+    #: The answer in a sentence or two.
+    summary: str = ""
 
     def table(self) -> Table:
         heads = [TRUST, *self.questions, f"Weakest {self.group}", "How sure"]
@@ -113,13 +115,33 @@ def make_verdicts(material: Material, statistics: Statistics, headline: str) -> 
     if not material.models or not leads:
         return None
     maker = _Maker(material, statistics, leads)
+    models = tuple(maker.model(entry) for entry in material.models)
     return Verdicts(
-        ("Delivers", *(maker.question(score) for score in leads)),
-        tuple(maker.model(entry) for entry in material.models),
+        ("Delivers", *map(question, leads)),
+        models,
         tuple(maker.control(entry) for entry in material.controls if _is_end(entry)),
         material.groups[0].words,
-        tuple(score.label for score in leads if score.stand_in),
+        tuple(question(score) for score in leads if score.stand_in),
+        _summary(models, any(score.stand_in for score in leads)),
     )
+
+
+def question(score: Score) -> str:
+    """What a score answers."""
+    return _QUESTIONS.get(score.dimension, score.label)
+
+
+def _summary(models: Sequence[Verdict], stand_in: bool) -> str:
+    """Who can be trusted, who not, and of whom it is not known."""
+    names = {mark: [one.entry.name for one in models if one.trust.mark == mark] for mark in SIGNS}
+    parts = [f"{listed(names['yes'])}: yes, on these cases"] if names["yes"] else []
+    parts += [f"{listed(names['partly'])}: with care"] if names["partly"] else []
+    parts += [f"{listed(names['no'])}: no"] if names["no"] else []
+    if names["unknown"]:
+        why = ", because only a stand-in has looked at the edits" if stand_in else ""
+        parts.append(f"{listed(names['unknown'])}: not known{why}")
+    none = "" if names["yes"] or names["partly"] else "None is shown to be trustworthy. "
+    return f"{none if len(models) > 1 else ''}{'; '.join(parts)}."
 
 
 def _is_end(entry: Entry) -> bool:
@@ -138,16 +160,13 @@ class _Maker:
         found = [e.name for e in self.material.controls if e.run.info.editor == NOTHING]
         return next(iter(found), "")
 
-    def question(self, score: Score) -> str:
-        return _QUESTIONS.get(score.dimension, score.label)
-
     def model(self, entry: Entry) -> Verdict:
         answers = (self.delivers(entry), *(self.answer(entry, score) for score in self.leads))
         return Verdict(entry, answers, self.weakest(entry), self.sure(entry))
 
     def control(self, entry: Entry) -> Verdict:
         told = [
-            Answer(self.question(s), "unknown", "", _number(s, self.mean(entry, s).value))
+            Answer(question(s), "unknown", "", _number(s, self.mean(entry, s).value))
             for s in self.leads
         ]
         return Verdict(entry, (Answer("Delivers", "unknown", ""), *told))
@@ -159,10 +178,10 @@ class _Maker:
         return Answer("Delivers", mark, percent(share), f"{given:,} of {asked:,}")
 
     def answer(self, entry: Entry, score: Score) -> Answer:
-        question, one = self.question(score), self.mean(entry, score)
+        asked, one = question(score), self.mean(entry, score)
         if one.value is None or not is_blind(entry, score):
             why = "the judge helped to make it" if one.value is not None else "no score"
-            return Answer(question, "unknown", why, stand_in=score.stand_in)
+            return Answer(asked, "unknown", why, stand_in=score.stand_in)
         found = self.statistics.overall[self.material.basis, entry.name, score.name]
         numbers = _number(score, one.value)
         numbers += f" ({between(one.interval, _decimals(score))})" if one.interval else ""
@@ -172,7 +191,7 @@ class _Maker:
         elif lifted(self.statistics.overall, self.material.comparable, entry.name, score):
             # It left alone what it did not deliver, which is no merit.
             mark, words = min(mark, "partly", key=_ORDER.index), f"{words}, {found.charged} failed"
-        return Answer(question, mark, words, numbers, score.stand_in)
+        return Answer(asked, mark, words, numbers, score.stand_in)
 
     def level(self, score: Score, one: Estimate) -> tuple[Mark, str]:
         """Where the mean and its interval lie on a scale from 0 to 1."""
@@ -204,7 +223,7 @@ class _Maker:
         ahead = pair.interval.low > 0 if pair.run_a == entry.name else pair.interval.high < 0
         if not (ahead if score.better == "higher" else not ahead):
             return "no", "no better than doing nothing"
-        return ("partly", "a little") if mark == "no" else (mark, words)
+        return ("partly", "little, but some") if mark == "no" else (mark, words)
 
     def mean(self, entry: Entry, score: Score) -> Estimate:
         found = self.statistics.overall.get((self.material.basis, entry.name, score.name))
@@ -219,9 +238,10 @@ class _Maker:
             if (basis, run, metric) == (self.material.basis, entry.name, score.name)
             and summary.micro.value is not None
         ]
-        large = [one for one in places if one[1].n_cases >= FEW] or places
         if len(places) < 2:
             return ""
+        large = [one for one in places if one[1].n_cases >= FEW]
+        large = large if len(large) > 1 else places
 
         def worth(one: tuple[str, Summary]) -> tuple[float, str]:
             value = one[1].micro.value or 0.0
@@ -229,7 +249,8 @@ class _Maker:
 
         names, summary = min(large, key=worth)
         cases = counted(summary.n_cases, "case")
-        return f"{names}: {_number(score, summary.micro.value)}, {cases}"
+        worst = _number(score, summary.micro.value)
+        return f"{names}: {question(score).lower()} {worst} over {cases}"
 
     def sure(self, entry: Entry) -> str:
         return "; ".join(self._sure(entry))
@@ -240,13 +261,14 @@ class _Maker:
         score = self.leads[0]
         one = self.mean(entry, score)
         if one.low is not None and one.high is not None:
-            yield f"± {_number(score, (one.high - one.low) / 2)}"
+            half = _number(score, (one.high - one.low) / 2)
+            yield f"{question(score).lower()} ± {half}"
         pairs = self.statistics.compared(self.material.basis, MODELS, score.name)
         own = [pair for pair in pairs if entry.name in (pair.run_a, pair.run_b)]
         tied = sum(not pair.significant() for pair in own)
         if own and tied:
             whom = "the other" if len(own) == 1 else f"{tied} of {len(own)} others"
-            yield f"tied with {whom}"
+            yield f"not separable from {whom}"
         elif own:
             yield "told apart from all others"
 
