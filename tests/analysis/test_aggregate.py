@@ -146,7 +146,7 @@ def test_reasons_come_most_frequent_first_and_make_the_coverage_text(frame: Fram
         ("not a finite number", 1),
     ]
     assert coverage_text(row["scored"], row["total"], row["reasons"]) == (
-        "scored 1 of 4, 3 undefined (2 ROI too large, 1 not a finite number)"
+        "scored 1 of 4; 2 ROI too large, 1 not a finite number"
     )
 
 
@@ -204,12 +204,12 @@ def test_row_order_does_not_matter(frame: Frame, seed: int) -> None:
 @pytest.mark.parametrize(
     ("scored", "total", "reasons", "text"),
     [
-        (61, 63, [("ROI too large", 2)], "scored 61 of 63, 2 undefined (ROI too large)"),
+        (61, 63, [("ROI too large", 2)], "scored 61 of 63; 2 ROI too large"),
         (63, 63, [], "scored 63 of 63"),
         (0, 0, [], "scored 0 of 0"),
-        (1, 3, [], "scored 1 of 3, 2 undefined"),
+        (1, 3, [], "scored 1 of 3"),
         (0, 9, [("a", 5), ("b", 2), ("c", 1), ("d", 1)],
-         "scored 0 of 9, 9 undefined (5 a, 2 b, 1 c, 1 for other reasons)"),
+         "scored 0 of 9; 5 a, 2 b, 1 c, 1 d"),
     ],
 )  # fmt: skip
 def test_coverage_text(scored: int, total: int, reasons: list[tuple[str, int]], text: str) -> None:

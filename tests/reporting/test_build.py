@@ -178,7 +178,9 @@ class Scripts(HTMLParser):
         values = dict(attrs)
         if tag == "script":
             self.scripts.append(values.get("src"))
-        self.images += tag == "img"
+        # Pictures of examples lie beside the page; any other would be somebody's text.
+        own = str(values.get("src")).startswith("assets/examples/")
+        self.images += tag == "img" and not own
         self.handlers += [name for name in values if name.startswith("on")]
 
 

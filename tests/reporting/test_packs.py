@@ -164,11 +164,11 @@ def test_a_stopped_report_is_taken_up(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        build_report(runs, tmp_path / "report", workers=1, progress=stop)
+        build_report(runs, tmp_path / "report", workers=1, progress=stop, scale=False, audit=False)
     counts.clear()
-    build_report(runs, tmp_path / "report", workers=1)
+    build_report(runs, tmp_path / "report", workers=1, scale=False, audit=False)
     assert counts["encode"] <= 20 * 4
-    build_report(runs, tmp_path / "fresh")
+    build_report(runs, tmp_path / "fresh", scale=False, audit=False)
     assert contents(tmp_path / "report") == contents(tmp_path / "fresh")
 
 

@@ -84,7 +84,7 @@ def test_csv_is_complete_and_exact(runs: list[mb.Run], table: HeadlineTable) -> 
     one = next(r for r in rows if r["run"] == "good" and r["metric"] == "cp")
     cell = next(row for row in table.rows if row.name == "good").cells["own", "cp"]
     assert float(one["mean"]) == cell.micro.value
-    assert one["coverage"].startswith("scored 8 of 9, 1 undefined (")
+    assert one["coverage"].startswith("scored 8 of 9; 1 ")
     assert {
         r["stand_in"] for r in rows if r["metric"] == "intended_offline" and r["kind"] == "model"
     } == {"yes"}
@@ -165,7 +165,7 @@ def test_outputs_made_after_scoring_count_as_missing(small_set: mb.CaseSet, tmp_
     mb.score(run, metrics=["ssim"])
     mb.edit(few, "blur", out=tmp_path / "blur", outputs=2)
     [row] = headline_table([mb.open_run(run.path)], published=False).rows
-    assert row.cells["own", "ssim"].coverage == "scored 5 of 10, 5 undefined (not scored yet)"
+    assert row.cells["own", "ssim"].coverage == "scored 5 of 10; 5 not scored yet"
 
 
 def test_a_cancelled_run_says_how_far_it_came(small_set: mb.CaseSet, tmp_path: Path) -> None:

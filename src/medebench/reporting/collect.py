@@ -326,7 +326,7 @@ def collect(
         entries = [_cut(entry, left_out, gone_ids) for entry in entries]
         frames = [frame.filter(~pl.col("case").is_in(sorted(left_out))) for frame in frames]
         keys.places = {key: one for key, one in keys.places.items() if key not in left_out}
-    entries = _with_absent(entries)
+    entries = _with_absent(entries, keys.places)
     frames += [absent_rows(entry, frames) for entry in entries if entry.absent]
     frame, grounded = _split(pl.concat(frames))
     scores = describe(frame["metric"].unique().sort().to_list(), judges.details)
@@ -358,19 +358,24 @@ def _cut(entry: Entry, keys: Set[str], ids: Set[str]) -> Entry:
     )
 
 
-def _with_absent(entries: Sequence[Entry]) -> list[Entry]:
+def _with_absent(
+    entries: Sequence[Entry], places: Mapping[str, tuple[int, str, str]]
+) -> list[Entry]:
     """Adopted folders were to hold every case that a model of the report has.
 
-    With a single model, every case that a control has: it was run on the whole set.
+    With a single model, every case that a control has: it was run on the whole set. A case that a
+    run has with other content is none that it lacks.
     """
     models = [entry for entry in entries if not entry.control]
     asked = frozenset[str]().union(*(e.cases for e in (models if len(models) > 1 else entries)))
-    return [
-        replace(entry, cases=entry.cases | asked, absent=asked - entry.cases)
-        if entry.run.info.adopted_from is not None and entry in models
-        else entry
-        for entry in entries
-    ]
+    found = []
+    for entry in entries:
+        if entry.run.info.adopted_from is not None and entry in models:
+            held = {places[key][1] for key in entry.cases}
+            absent = frozenset(key for key in asked if places[key][1] not in held)
+            entry = replace(entry, cases=entry.cases | absent, absent=absent)
+        found.append(entry)
+    return found
 
 
 def absent_rows(entry: Entry, frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
