@@ -55,7 +55,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 
 def test_the_headline_scores_lead(questions: Path) -> None:
-    rows = rows_of(questions.parent / "table.csv")
+    rows = [row for row in rows_of(questions.parent / "table.csv") if row["basis"] == "own"]
     assert [row["metric"] for row in rows] == ["exact", "words"] * 2
     means = {row["run"]: float(row["mean"]) for row in rows if row["metric"] == "exact"}
     # Four of twelve answers are "yes"; nine of eleven are given word for word.
@@ -70,8 +70,8 @@ def test_tables_break_down_by_its_groups(questions: Path, answered: list[mb.Run]
     [one] = [
         row
         for row in within
-        if (row["modality"], row["difficulty"], row["run"], row["metric"])
-        == ("MR", "hard", "knowing", "exact")
+        if (row["basis"], row["modality"], row["difficulty"], row["run"], row["metric"])
+        == ("own", "MR", "hard", "knowing", "exact")
     ]
     assert (one["cases"], one["mean"]) == ("2", "1.0")  # q1 and q7
     assert not (questions.parent / "organs.csv").exists()
@@ -173,6 +173,11 @@ def go(driver: Any, page: Path, address: str = "") -> None:
 @in_browser
 def test_texts_are_seen_in_the_gallery(driver: Any, wait: Any, questions: Path) -> None:
     go(driver, questions)
+    driver.execute_script(
+        "const sort = document.getElementById('f-sort'); sort.value = 'id';"
+        "sort.dispatchEvent(new Event('input', {bubbles: true}))"
+    )
+    wait("document.querySelector('#g-cases article h3').textContent === 'q0'")
     show = "document.querySelector('#g-cases article:nth-child(4)').scrollIntoView()"
     driver.execute_script(show)
     for number, least in ((4, 99), (5, len(HOSTILE)), (6, 9)):

@@ -190,7 +190,7 @@ def test_judge_and_export(run, tmp_path, monkeypatch):
         out = tmp_path / f"scores.{form}"
         assert call("export", run.path, "--out", out, "--format", form).exit_code == 0
     table = pl.read_parquet(tmp_path / "scores.parquet")
-    assert table.columns[-3:] == ["kind", "modality", "subtask"] and table.height == 12
+    assert table.columns[-4:] == ["kind", "cause", "modality", "subtask"] and table.height == 12
     assert table.equals(pl.read_ndjson(tmp_path / "scores.jsonl", schema=table.schema))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, TypeVar
@@ -327,7 +327,7 @@ def collect(
         frames = [frame.filter(~pl.col("case").is_in(sorted(left_out))) for frame in frames]
         keys.places = {key: one for key, one in keys.places.items() if key not in left_out}
     entries = _with_absent(entries, keys.places)
-    frames += [absent_rows(entry, frames) for entry in entries if entry.absent]
+    frames += [rows for entry in entries if entry.absent for rows in absent_rows(entry, frames)]
     frame, grounded = _split(pl.concat(frames))
     scores = describe(frame["metric"].unique().sort().to_list(), judges.details)
     return Material(
@@ -378,15 +378,17 @@ def _with_absent(
     return found
 
 
-def absent_rows(entry: Entry, frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+def absent_rows(entry: Entry, frames: Sequence[pl.DataFrame]) -> Iterator[pl.DataFrame]:
     """A row for each case that a run lacks and each of its scores: a failure, not a gap."""
-    [own] = (f for f in frames if len(f) and f["run"][0] == entry.name)
+    own = next((f for f in frames if len(f) and f["run"][0] == entry.name), None)
+    if own is None:
+        return  # nothing but scores of sets
     about = own.select("metric", "run", "editor", "control").unique("metric", maintain_order=True)
     others = pl.concat(frames).filter(pl.col("case").is_in(sorted(entry.absent)))
     cases = others.drop("metric", "run", "editor", "control").unique("case", maintain_order=True)
     none = {"value": None, "finding": None, "reason": str(ABSENT), "kind": ABSENT.kind, "k": 0}
     rows = cases.with_columns(**{n: pl.lit(v, own.schema[n]) for n, v in none.items()})
-    return rows.join(about, how="cross").select(own.columns)
+    yield rows.join(about, how="cross").select(own.columns)
 
 
 def _listen(
