@@ -137,7 +137,7 @@ def _warnings(
         for entry, own in rows:
             row = own.get(score.name)
             if row is not None and row.value is not None:
-                groups.setdefault((size(row), entry.cases), []).append(entry.name)
+                groups.setdefault((size(row), entry.cases - entry.absent), []).append(entry.name)
         if len(groups) > 1:
             parts = "; ".join(f"{listed(n)}: {many}" for (many, _), n in groups.items())
             found.setdefault(parts, []).append(score.label)
