@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -35,6 +36,8 @@ class Found:
     renamed: dict[str, str] = field(default_factory=dict)
     #: By column, what became of its texts; those of ledgers are under "reason".
     texts: defaultdict[str, Wording] = field(default_factory=lambda: defaultdict(Wording))
+    #: By what share numbers may differ: processors of another make round the last digit otherwise.
+    rounding: float = 0.0
 
     def differ(self, place: str, old: object, new: object) -> None:
         self.differences.append(f"{place}: {shown(old)} -> {shown(new)}")
@@ -88,16 +91,20 @@ def same_text(place: str, old: str, new: str, found: Found, column: str) -> None
 
 
 def same_leaf(place: str, old: object, new: object, found: Found, column: str) -> None:
-    """Numbers exactly; texts by what they say."""
+    """Numbers up to rounding; texts by what they say."""
     before, after = number(old), number(new)
     if before is not None or after is not None:
         found.checked["numbers"] += 1
-        if before != after:
+        if before is None or after is None or not _same_number(before, after, found.rounding):
             found.differ(place, old, new)
     elif isinstance(old, str) and isinstance(new, str):
         same_text(place, old, new, found, column)
     elif old != new:
         found.differ(place, old, new)
+
+
+def _same_number(one: float, other: float, rounding: float) -> bool:
+    return one == other or (rounding > 0 and math.isclose(one, other, rel_tol=rounding))
 
 
 def leaves(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
