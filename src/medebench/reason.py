@@ -9,6 +9,7 @@ from medebench.errors import ImageError, one_line
 #: What each code means; a ledger holds no others.
 KINDS = {
     "undefined": "there is no such number for this case or output, by definition",
+    "not-applicable": "the score is not about cases or outputs of this kind",
     "no-output": "there is no output to score",
     "no-part": "the output lacks what is scored: its image, its text or its attention",
     "missing-file": "the output was made, and its file is gone",

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from medebench.errors import one_line
 
@@ -46,6 +46,10 @@ class Case:
     choices: tuple[str, ...] = ()
     #: The reference, where it is a text, alone or beside the image.
     answer: str = ""
+    #: What can be checked of an answer whose reference is longer ("left", in a sentence about it).
+    key: str = ""
+    #: On whose grid outputs are compared: where a sharper image is asked for, on the reference's.
+    grid: Literal["previous", "reference"] = "previous"
     #: Named groups besides organ, task and modality ("subtask", "difficulty").
     groups: Mapping[str, str] = field(default_factory=dict, hash=False)
     #: Keys of the source that medebench gives no meaning to.
@@ -65,6 +69,7 @@ class Case:
         told = {name: getattr(self, name) for name in ("prompt", "rephrased_prompt", "description")}
         # Few sets have these; the digests of the others must not change.
         rare = {"caption": self.caption, "answer": self.answer, "choices": "\n".join(self.choices)}
+        rare |= {"key": self.key, "grid": "" if self.grid == "previous" else self.grid}
         return told | {name: text for name, text in rare.items() if text}
 
     def group(self, name: str) -> str:

@@ -115,12 +115,45 @@ class OpenCase:
     def data_range(self) -> int:
         return 255 if self.grid is None else data_range(self.grid, self.case.bits)
 
+    def compared(self) -> OpenCase:
+        """The case as scores see it: where outputs are compared on the reference's grid, on that.
+
+        Systems are given the images as they are.
+        """
+        own = self.case.grid == "reference" and self.case.reference is not None
+        return _OnReferenceGrid(self) if own else self
+
     def fit(self, picture: Picture) -> Picture:
         """Another picture, brought to the size and depth of the previous image.
 
         Without one, to those of the reference; without either it stays as it is.
         """
         return picture if self.grid is None else match(picture, self.grid, self.case.bits)
+
+
+class _OnReferenceGrid(OpenCase):
+    """A case whose reference is sharper than its input, or of another shape: all on its grid."""
+
+    def __init__(self, given: OpenCase) -> None:
+        super().__init__(given.case)
+        self._given = given
+
+    @property
+    def source(self) -> str:
+        return self._given.source
+
+    @cached_property
+    def reference(self) -> Picture:
+        assert self.case.reference is not None
+        return _locked(read_picture(self.case.reference))
+
+    @cached_property
+    def previous(self) -> Picture:
+        return _locked(self.fit(self._given.previous))
+
+    @cached_property
+    def grid(self) -> Picture | None:
+        return self.reference
 
 
 def _locked(picture: NDArray[Any]) -> NDArray[Any]:

@@ -15,8 +15,17 @@ from medebench.encoders.encoder import Encoder, Features
 from medebench.images.picture import Picture
 from medebench.outputs import Output
 
+
+@dataclass(frozen=True)
+class Measured:
+    """A value of a metric, and what stands beside it in the ledger."""
+
+    value: float
+    detail: dict[str, Any] = field(default_factory=dict)
+
+
 #: Given the case and the part of the output that `Metric.of` names.
-Function = Callable[[OpenCase, Any], float]
+Function = Callable[[OpenCase, Any], "float | Measured"]
 #: What of an output a metric is given: its image, its text, or all of it.
 Of = Literal["image", "text", "output"]
 Better = Literal["higher", "lower", "neither"]
@@ -77,9 +86,14 @@ class Metric(MetricInfo):
 
     def __call__(self, case: OpenCase, output: Output | Picture | str) -> float:
         """The score of an output, or of the part that the metric is about."""
+        return self.measure(case, output).value
+
+    def measure(self, case: OpenCase, output: Output | Picture | str) -> Measured:
+        """The same, with what stands beside the score in the ledger."""
         self.require(case)
         whole = isinstance(output, Output) and self.of != "output"
-        return self.function(case, getattr(output, self.of) if whole else output)
+        given = self.function(case, getattr(output, self.of) if whole else output)
+        return given if isinstance(given, Measured) else Measured(float(given))
 
 
 @dataclass(frozen=True)
@@ -87,16 +101,11 @@ class Subject:
     """An output and its case, with a memo for what several metrics derive from it."""
 
     case: OpenCase
+    #: The image, for metrics of images.
     output: Picture
     memo: dict[Any, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A value of a metric with a network, and what stands beside it in the ledger."""
-
-    value: float
-    detail: dict[str, Any] = field(default_factory=dict)
+    #: All of it, for metrics of texts or of both.
+    whole: Output = field(default_factory=Output)
 
 
 class BatchMetric(ABC):
@@ -105,6 +114,8 @@ class BatchMetric(ABC):
     info: MetricInfo
     #: Which weights: a score of another variant is not this score.
     variant: str
+    #: The part of the output it is about; with "output" it looks what there is itself.
+    of: Of = "image"
 
     @property
     def name(self) -> str:

@@ -34,6 +34,13 @@ class Output:
     #: Images made on the way, the final one among them; facts about each are in
     #: `detail["attempts"]`.
     drafts: tuple[Picture, ...] = field(default=(), kw_only=True)
+    #: The image as it came, where it had to be brought to the grid of its case.
+    original: Picture | None = field(default=None, repr=False, kw_only=True)
+
+    @property
+    def came(self) -> Picture | None:
+        """The image in the size it was made in."""
+        return self.image if self.original is None else self.original
 
     @property
     def parts(self) -> tuple[Part, ...]:

@@ -42,6 +42,11 @@ CODECS: Mapping[Part, Codec] = {
 }
 
 
+def _alike(one: Picture, other: Picture) -> bool:
+    """Whether only the way in memory is another."""
+    return one.shape == other.shape and one.dtype == other.dtype
+
+
 @dataclass(frozen=True)
 class Stored:
     """The bytes of an output as they lie there, and one hash for all of them."""
@@ -107,12 +112,14 @@ class OutputFiles:
     def decode(self, stored: Stored, fit: Callable[[Picture], Picture] = lambda one: one) -> Output:
         """The output; its image on the grid that `fit` brings it to."""
         found = dict(self._decoded(stored))
-        image: Picture | None = found.get("image")
+        came: Picture | None = found.get("image")
+        image = came
         if image is not None:
             image = fit(image)
             # Shared by all who look at the output: none may change what the next one sees.
             image.setflags(write=False)
-        return Output(image, found.get("text"))
+        same = image is came or (came is not None and image is not None and _alike(came, image))
+        return Output(image, found.get("text"), original=None if same else came)
 
     def _decoded(self, stored: Stored) -> Iterator[tuple[Part, Any]]:
         for part, data in stored.data.items():

@@ -33,6 +33,8 @@ from medebench.tasks import Task, find_task
 
 UNSCORED = Reason("not-scored", "not scored yet")
 ABSENT = Reason("no-output", "no output: the folder has no file for this case")
+#: The kind of the reason where a score is not about a case: it counts nowhere.
+NOT_APPLICABLE = "not-applicable"
 Row = TypeVar("Row", OutputRow, SetRow)
 Failures = Literal["count", "omit"]
 
@@ -126,6 +128,8 @@ class Material:
     failures: Failures = "count"
     #: Which cases were left out for what an audit found, if any.
     without: Remaining | None = None
+    #: By run and metric, how many outputs it is not about.
+    aside: pl.DataFrame = field(default_factory=pl.DataFrame)
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
@@ -328,7 +332,9 @@ def collect(
         keys.places = {key: one for key, one in keys.places.items() if key not in left_out}
     entries = _with_absent(entries, keys.places)
     frames += [rows for entry in entries if entry.absent for rows in absent_rows(entry, frames)]
-    frame, grounded = _split(pl.concat(frames))
+    every = pl.concat(frames)
+    aside = (pl.col("kind") == NOT_APPLICABLE).fill_null(False)
+    frame, grounded = _split(every.filter(~aside))
     scores = describe(frame["metric"].unique().sort().to_list(), judges.details)
     return Material(
         task,
@@ -344,6 +350,7 @@ def collect(
         readings=weights.readings,
         failures=failures,
         without=without,
+        aside=every.filter(aside).group_by("run", "metric").len().sort("run", "metric"),
     )
 
 
@@ -388,7 +395,9 @@ def absent_rows(entry: Entry, frames: Sequence[pl.DataFrame]) -> Iterator[pl.Dat
     cases = others.drop("metric", "run", "editor", "control").unique("case", maintain_order=True)
     none = {"value": None, "finding": None, "reason": str(ABSENT), "kind": ABSENT.kind, "k": 0}
     rows = cases.with_columns(**{n: pl.lit(v, own.schema[n]) for n, v in none.items()})
-    yield rows.join(about, how="cross").select(own.columns)
+    aside = others.filter(pl.col("kind") == NOT_APPLICABLE).select("case", "metric").unique()
+    every = rows.join(about, how="cross").select(own.columns)
+    yield every.join(aside, on=["case", "metric"], how="anti", maintain_order="left")
 
 
 def _listen(

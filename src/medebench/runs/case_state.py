@@ -19,8 +19,8 @@ from medebench.runs.ledger_file import CHANGED
 
 #: What a system is shown only if RunInfo.sees names it; everything else of a case it always sees.
 _HIDDEN = frozenset(
-    {"id", "organ", "task", "groups", "reference", "roi", "keep", "answer", "caption"}
-    | {"description", "rephrased_prompt"}
+    {"id", "organ", "task", "groups", "reference", "roi", "keep", "answer", "key", "grid"}
+    | {"caption", "description", "rephrased_prompt"}
 )
 _NAMES = {
     "previous": "previous image",
@@ -88,7 +88,7 @@ def states_of(
     """By id, the state of each case of a run that is still there."""
     hidden, hashes = _HIDDEN - set(sees), now.hashes(cases)
     if "reference" in sees:
-        hidden -= {"answer"}
+        hidden -= {"answer", "key"}
     return {case.id: _state(case, hashes[case.id], rows[case.id], hidden) for case in cases}
 
 

@@ -68,6 +68,9 @@ class CaseStage:
     def _see(self, opened: Opened, number: int, names: Sequence[str], visited: Visited) -> None:
         found: Iterable[Found] = ()
         stage = self.stages[number]
+        if aside := opened.set_aside(names):
+            visited.rows.extend((opened.target.run, row) for row in aside)
+            names = [name for name in names if name not in opened.target.set_aside]
         if names and stage.needs and opened.lacks(stage.needs):
             found = opened.without(stage.needs, names)
         elif names:

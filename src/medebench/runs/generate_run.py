@@ -269,14 +269,15 @@ def _job(
     if isinstance(system, str):
         system = find(system)
     chosen = [system] if isinstance(system, SystemInstance) else list(system)
-    found = load_cases(cases)
-    task = find_task(found.task)
+    whole = load_cases(cases)
+    task = find_task(whole.task)
     if not 1 <= max(outputs, len(chosen)) <= MOST_OUTPUTS or outputs < 1:
         raise InputError(f"outputs: 1 to {MOST_OUTPUTS} per case")
     for one in chosen:
         require_parts(one, task)
         if ready:
             one.require_ready()
+    found = _askable(whole, chosen, task)
     shown = _demonstrations(found, pool, chosen, workers)
     common, differing = _apart([one.settings for one in chosen])
     origins = [one.origin for one in chosen] + [_identity(one, ready) for one in chosen]
@@ -293,7 +294,7 @@ def _job(
         judged_by=first.system.judged_by,
         seed=seed,
         outputs_per_case=len(chosen) if len(chosen) > 1 else outputs,
-        cases=cases_info(found),
+        cases=cases_info(found, of=len(whole)),
         task=found.task,
         gives=list(task.gives),
         created=now(),
@@ -313,6 +314,25 @@ def require_parts(one: SystemInstance, task: Task) -> None:
             f"{one.noun} '{one.name}': gives {gives}, and the task '{task.name}' asks for {asked}; "
             "`medebench systems` lists what each gives, `gives` says it of your own"
         )
+
+
+def _askable(cases: CaseSet, chosen: Sequence[SystemInstance], task: Task) -> CaseSet:
+    """Of a set of several kinds of work, the cases whose every part the systems give."""
+    gives = set(task.gives)
+    for one in chosen:
+        if declares_parts(type(one.system)):
+            gives &= set(one.system.gives)
+    kinds = {case.id: task.of(case) for case in cases}
+    if all(kind is task for kind in kinds.values()):
+        return cases
+    ids = [case.id for case in cases if set(kinds[case.id].gives) <= gives]
+    if not ids:
+        wanted = sorted({" and ".join(kind.gives) for kind in kinds.values()})
+        raise InputError(
+            f"{chosen[0].noun} '{chosen[0].name}': gives {' and '.join(sorted(gives))}, and no "
+            f"case asks for only that; they ask for {', '.join(wanted)}"
+        )
+    return cases if len(ids) == len(cases) else cases.select(ids=ids)
 
 
 def _identity(one: SystemInstance, ready: bool) -> str:

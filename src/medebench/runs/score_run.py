@@ -226,7 +226,7 @@ def _metrics(
 ) -> list[tuple[str | None, AnyMetric]]:
     found = []
     for call, one in find_named_metrics(names, device=device, batch=batch):
-        of = one.of if isinstance(one, Metric) else "image"
+        of = "image" if isinstance(one, SetMetric) else one.of
         try:
             require_parts(runs, f"metric '{one.name}'", {of} - {"output"}, "leave it out")
             found.append((call, one))

@@ -6,7 +6,7 @@ A visit is plain data and travels; pictures are read where the work is done.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -14,7 +14,7 @@ from medebench.cases import Case, OpenCase, open_case
 from medebench.cases.caseset import CaseHash, CaseSet
 from medebench.errors import ImageError, InputError
 from medebench.images.picture import Picture
-from medebench.outputs import Output, OutputFiles, Stored
+from medebench.outputs import PARTS, Output, OutputFiles, Part, Stored
 from medebench.reason import Reason
 from medebench.runs.case_state import CasesNow
 from medebench.runs.ledger import Ledger, OutputRow, ScoreRow
@@ -46,6 +46,9 @@ class Target:
     #: Why the output is not one of this case any more, if so.
     outdated: Reason | None = None
     scored: Mapping[str, Scored] = field(default_factory=dict)
+    #: What the task asks for in this case, and default metrics that are not about it.
+    gives: tuple[Part, ...] = PARTS
+    set_aside: frozenset[str] = frozenset()
 
     def lacks(self, name: str, sha: str | None, variant: str | None) -> bool:
         """Whether there is no score of this picture, this case and this variant."""
@@ -78,7 +81,10 @@ class Visit:
 def new_targets(run: Run, case: Case, ks: Iterable[int], cases: CaseSet) -> tuple[Target, ...]:
     """Outputs of a case that are to be made."""
     now = cases.hashes[case.id]
-    return tuple(Target(0, case.id, k, None, run.output_files(case.id, k), now) for k in ks)
+    gives = run.task.of(case).gives
+    return tuple(
+        Target(0, case.id, k, None, run.output_files(case.id, k), now, gives=gives) for k in ks
+    )
 
 
 class Wanting(Protocol):
@@ -126,6 +132,8 @@ class Opened:
 
     def lacks(self, part: str) -> Reason | None:
         """Why there is no such part ("image", "text", or "output": any), if so."""
+        if part in PARTS and part not in self.target.gives:
+            return Reason("not-applicable", f"the task asks for no {part} here")
         if self.output is None:
             return self._decoded[1] or Reason("no-output", "no output")
         if part == "output" or part in self.output.parts:
@@ -137,7 +145,8 @@ class Opened:
         if self._reason is not None or self._stored is None:
             return None, self._reason
         try:
-            return self.target.files.decode(self._stored, self.case.fit), None
+            made = self.target.files.decode(self._stored, self.case.fit)
+            return replace(made, detail=self.target.known.detail), None
         except ImageError as error:
             # Images of the case are named by path; an output is known by its case and k.
             text = str(error)
@@ -151,6 +160,13 @@ class Opened:
         why, seen = self.lacks(part), self.target.now.digest
         return [ScoreRow(*self.key, name, self.sha, None, why, seen=seen) for name in names]
 
+    def set_aside(self, names: Sequence[str]) -> list[ScoreRow]:
+        """The rows of scores that are not about a case of this kind."""
+        why = Reason("not-applicable", "not a score of this task")
+        seen = self.target.now.digest
+        wanted = [name for name in names if name in self.target.set_aside]
+        return [ScoreRow(*self.key, name, self.sha, None, why, seen=seen) for name in wanted]
+
     def replaced(self) -> OutputRow | None:
         """The file was replaced by hand: from now on it is the output."""
         if self.target.row is None or self.sha is None or self.sha == self.target.row.sha256:
@@ -163,6 +179,8 @@ def open_wanted(
 ) -> Iterator[tuple[Opened, list[Sequence[str]]]]:
     """The outputs of a case that a stage wants, one at a time, with what each wants of it."""
     case = open_case(visit.case)
+    if any(target.row is not None for target in visit.targets):
+        case = case.compared()
     for target in visit.targets:
         opened = Opened(target, case)
         wants = [stage.wants(target, opened.sha) for stage in stages]
@@ -230,4 +248,6 @@ def _targets(
             raise InputError(f"{run.path}: case {case_id} is no longer in {run.info.cases.source}")
         state, files = run.states[case_id], run.output_files(case_id, k)
         held = scored.get(key, {})
-        yield Target(index, case_id, k, output, files, state.now, state.reason, held)
+        case = run.cases[case_id]
+        kind = run.task.of(case).gives, run.task.set_aside(case)
+        yield Target(index, case_id, k, output, files, state.now, state.reason, held, *kind)

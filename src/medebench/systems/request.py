@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from medebench.cases.open_case import OpenCase
+from medebench.outputs import Part
 
 
 class Refused(Exception):
@@ -40,6 +41,8 @@ class Request:
     said: str | None = None
     #: Cases of the same task, for a model that is shown how it is done.
     demonstrations: tuple[OpenCase, ...] = ()
+    #: What the task asks for in this case.
+    gives: tuple[Part, ...] = ("image",)
 
     @property
     def instruction(self) -> str:

@@ -7,9 +7,13 @@ from medebench.errors import InputError
 from medebench.registry import Registry
 from medebench.tasks.card import Card, CardImage, CardText
 from medebench.tasks.editing import EDITING
+from medebench.tasks.generation import GENERATION
+from medebench.tasks.medgen import MEDGEN
 from medebench.tasks.task import Task
+from medebench.tasks.vqa import VQA
 
-TASKS = Registry("task", "medebench.tasks", {"editing": EDITING})
+_BUILTIN = {one.name: one for one in (EDITING, VQA, GENERATION, MEDGEN)}
+TASKS = Registry("task", "medebench.tasks", _BUILTIN)
 
 
 def find_task(name: str) -> Task:
@@ -38,4 +42,16 @@ def list_tasks() -> list[Entry]:
     return [Entry(name=one.name, summary=one.summary, needs=one.takes) for one in found]
 
 
-__all__ = ["EDITING", "TASKS", "Card", "CardImage", "CardText", "Task", "find_task", "list_tasks"]
+__all__ = [
+    "EDITING",
+    "GENERATION",
+    "MEDGEN",
+    "TASKS",
+    "VQA",
+    "Card",
+    "CardImage",
+    "CardText",
+    "Task",
+    "find_task",
+    "list_tasks",
+]

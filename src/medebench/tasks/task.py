@@ -42,6 +42,14 @@ class Task:
     def __repr__(self) -> str:
         return f"Task({self.name!r}, gives {' and '.join(self.gives)})"
 
+    def of(self, case: Case) -> Task:
+        """What is to be done with this case, in a set of several kinds of work."""
+        return self
+
+    def set_aside(self, case: Case) -> frozenset[str]:
+        """Which of the default metrics are not about this case."""
+        return frozenset()
+
     def lacks(self, case: Case) -> tuple[str, ...]:
         """What the task needs and the case does not have."""
         return tuple(name for name in self.takes if not getattr(case, name))

@@ -15,7 +15,7 @@ from medebench.images.picture import SUFFIXES
 
 TEXTS = (
     *("prompt", "organ", "task", "rephrased_prompt", "description", "caption", "key_concept"),
-    *("modality", "url", "answer"),
+    *("modality", "url", "answer", "key"),
 )
 ROLES = ("previous", "reference", "roi", "keep")
 #: Both spellings of the MedEBench release, the paper's figure, and our own.

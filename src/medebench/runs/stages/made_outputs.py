@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -76,14 +76,15 @@ class MadeOutputs(OutputStage):
         return find_task(self.run.info.task)
 
     def request(self, case: OpenCase, k: int) -> Request:
+        gives = self.task.of(case.case).gives
         if lacking := self.task.lacks(case.case):
             needed = " and no ".join(lacking)
             raise Refused(f"the case has no {needed}, which the task '{self.task.name}' needs")
         seed = self.seed(case, k)
         if self._demonstrations is None:
-            return Request(case, k, seed)
+            return Request(case, k, seed, gives=gives)
         shown = self._demonstrations.draw(case.case, seed)
-        return Request(case, k, seed, demonstrations=shown)
+        return Request(case, k, seed, demonstrations=shown, gives=gives)
 
     def requests(self, visits: Sequence[Visit]) -> Iterator[Request]:
         """What the system will be asked, for an estimate."""
@@ -147,9 +148,10 @@ class MadeOutputs(OutputStage):
 
     def _wanted(self, output: Output, target: Target) -> Stored:
         """The parts that the task asks for; what else a system gave is let go of."""
-        stored = target.files.encoded(output)
+        asked = [part for part in target.files.parts if part in target.gives]
+        stored = replace(target.files, parts=asked).encoded(output)
         if not stored.data:
-            wanted, given = (" and ".join(one) for one in (target.files.parts, output.parts))
+            wanted, given = (" and ".join(one) for one in (asked, output.parts))
             raise Refused(f"the system gave {given or 'nothing'}; the task asks for {wanted}")
         return stored
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from medebench.engine.batches import one_by_one
 from medebench.engine.named import Named
 from medebench.errors import ImageError, InputError, MedebenchError
@@ -21,6 +23,7 @@ from medebench.runs.visits import Opened
 TOGETHER = 16
 #: And the bytes of their pictures, which a metric may keep until it measures.
 ROOM = 256 * 2**20
+_NO_PICTURE = np.zeros((0, 0, 3), np.uint8)
 
 
 @dataclass(frozen=True)
@@ -35,19 +38,24 @@ class Prepared:
 
 
 class NetworkScores(DeviceStage):
+    needs = "output"
+
     def __init__(self, metrics: Sequence[Named[BatchMetric]]) -> None:
         self._metrics = {one.thing.name: one for one in metrics}
         self.wanted = {name: one.thing.variant for name, one in self._metrics.items()}
 
     def do(self, opened: Opened, names: Sequence[str]) -> list[Found]:
         """What waits for the network, and what needs none: the reasons why there is no score."""
-        assert opened.picture is not None
-        subject = Subject(opened.case, opened.picture)
+        assert opened.output is not None
+        picture = _NO_PICTURE if opened.picture is None else opened.picture
+        subject = Subject(opened.case, picture, whole=opened.output)
         kept: dict[str, Any] = {}
         found: list[Found] = []
         for name in names:
             metric, begun = self._metrics[name].thing, time.perf_counter()
             try:
+                if lacking := opened.lacks(metric.of):
+                    raise Undefined(lacking)
                 metric.info.require(opened.case)
                 kept[name] = metric.prepare(subject)
                 continue
@@ -59,7 +67,7 @@ class NetworkScores(DeviceStage):
             found.append(ScoreRow(*opened.key, name, opened.sha, None, reason, facts, seconds))
         if kept:
             where = opened.target.run, opened.key, opened.sha
-            found.append(Held(Prepared(*where, kept, opened.picture.nbytes)))
+            found.append(Held(Prepared(*where, kept, picture.nbytes)))
         return found
 
     def is_full(self, waiting: Sequence[Prepared]) -> bool:

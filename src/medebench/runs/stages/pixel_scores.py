@@ -33,11 +33,13 @@ def measure(metric: Metric, opened: Opened, detail: dict[str, Any] | None = None
     start = time.perf_counter()
     value: float | None = None
     reason: Reason | None = None
+    told: dict[str, Any] = {}
     try:
         assert opened.output is not None
         reason = opened.lacks(metric.of)
         if reason is None:
-            value = float(metric(opened.case, opened.output))
+            measured = metric.measure(opened.case, opened.output)
+            value, told = float(measured.value), measured.detail
             reason = impossible(value, metric.low, metric.high, "metric")
     except (Undefined, InputError) as error:
         reason = reason_of(error)
@@ -45,6 +47,7 @@ def measure(metric: Metric, opened: Opened, detail: dict[str, Any] | None = None
         reason = broke("metric", error)
     seconds = time.perf_counter() - start
     value = value if reason is None else None
+    detail = told | (detail or {})
     if metric.variant is not None:
-        detail = {"variant": metric.variant, **(detail or {})}
-    return ScoreRow(*opened.key, metric.name, opened.sha, value, reason, detail or {}, seconds)
+        detail = {"variant": metric.variant, **detail}
+    return ScoreRow(*opened.key, metric.name, opened.sha, value, reason, detail, seconds)

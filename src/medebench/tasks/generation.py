@@ -1,0 +1,15 @@
+"""Text with an image: an image and an instruction in, another image and words about it out."""
+
+from __future__ import annotations
+
+from medebench.tasks.task import Task
+
+GENERATION = Task(
+    "generation",
+    "make an image as the instruction says, and say what it shows",
+    gives=("image", "text"),
+    takes=("previous", "prompt"),
+    metrics=("ssim", "psnr"),
+    groups=("task", "modality", "subtask"),
+    noun="image with text",
+)
