@@ -26,23 +26,23 @@ from medebench.metrics.metric import (
 )
 from medebench.registry import Registry
 
-METRICS = Registry(
-    "metric",
-    "medebench.metrics",
-    {
-        "cp_published": "medebench.metrics.context:CP_PUBLISHED",
-        "cp": "medebench.metrics.context:CP",
-        "ssim": "medebench.metrics.pixel:SSIM",
-        "psnr": "medebench.metrics.pixel:PSNR",
-        "change_inside": "medebench.metrics.pixel:CHANGE_INSIDE",
-        "change_outside": "medebench.metrics.pixel:CHANGE_OUTSIDE",
-        "edit_completion": "medebench.metrics.intended:EDIT_COMPLETION",
-        "edit_residual": "medebench.metrics.intended:EDIT_RESIDUAL",
-    },
-)
+#: Of edited images, in the order of tables.
+_EDITING = {
+    "cp_published": "medebench.metrics.context:CP_PUBLISHED",
+    "cp": "medebench.metrics.context:CP",
+    "ssim": "medebench.metrics.pixel:SSIM",
+    "psnr": "medebench.metrics.pixel:PSNR",
+    "change_inside": "medebench.metrics.pixel:CHANGE_INSIDE",
+    "change_outside": "medebench.metrics.pixel:CHANGE_OUTSIDE",
+    "edit_completion": "medebench.metrics.intended:EDIT_COMPLETION",
+    "edit_residual": "medebench.metrics.intended:EDIT_RESIDUAL",
+}
+#: Of answers and of images with text (metrics/text/); a row a line.
+_TEXT: dict[str, str] = {}
+METRICS = Registry("metric", "medebench.metrics", _EDITING | _TEXT)
 
 
-#: In a list of names: the ones that need nothing, and all whose weights are here.
+#: In a list of names: those of edited images that need nothing, and all whose weights are here.
 DEFAULT, READY = "default", "ready"
 
 
@@ -132,11 +132,12 @@ def list_metrics() -> list[MetricEntry]:
 def _names(given: Iterable[str | AnyMetric] | None) -> list[str | AnyMetric]:
     names: list[str | AnyMetric] = []
     for name in [DEFAULT] if given is None else given:
-        if name in (DEFAULT, READY):
+        if name == DEFAULT:
+            names.extend(_EDITING)
+        elif name == READY:
             names.extend(METRICS.builtin)
-        if name == READY:
             names.extend(one for one in LEARNED if not_ready(one) is None)
-        elif name != DEFAULT:
+        else:
             names.append(name)
     return names
 
