@@ -161,7 +161,7 @@ def shares(audit):
 def test_a_perfect_judge_puts_every_reference_first(order):
     audit, server = order(understands)
     assert audit.passed, audit.verdict()
-    # 5 questions, 4 images with text, and 4 edits without one; no rule denies "The lesion lies ...".
+    # 5 questions, 4 images with text, 4 edits without; "The lesion lies ..." has no contrary.
     assert shares(audit) == {
         "empty": (13, 13),
         "question": (13, 13),
