@@ -38,7 +38,11 @@ _EDITING = {
     "edit_residual": "medebench.metrics.intended:EDIT_RESIDUAL",
 }
 #: Of answers and of images with text (metrics/text/); a row a line.
-_TEXT: dict[str, str] = {}
+_TEXT: dict[str, str] = {
+    "bleu_sacre": "medebench.metrics.text.bleu_sacre:BLEU_SACRE",
+    "rouge_l": "medebench.metrics.text.rouge_l:ROUGE_L",
+    "cider": "medebench.metrics.text.cider:CIDER",
+}
 METRICS = Registry("metric", "medebench.metrics", _EDITING | _TEXT)
 
 
