@@ -15,6 +15,7 @@ from medebench.metrics import (
     BatchMetric,
     SetMetric,
     find_learned,
+    find_metric,
     find_metrics,
     metric_info,
     not_ready,

@@ -101,8 +101,8 @@ class Cider(BatchMetric):
         decimals=2,
         definition="CIDEr-D, 0 to 10: runs of one to four words (small letters, no stemmer), "
         "weighted by how few references of the same kind of question in the case set have them. "
-        "Undefined where not even the reference itself would get 10: where it is shorter than four words or "
-        "shares all its words with every other.",
+        "Undefined where not even the reference itself would get 10: where it is shorter than four "
+        "words or shares all its words with every other.",
     )
 
     def __init__(self, pool: ReferencePool | None = None) -> None:
