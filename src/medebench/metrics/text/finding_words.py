@@ -23,6 +23,14 @@ CueKind = Literal[
     "aside_after",
     "ends",
 ]
+#: Left out inside wordings, in lexicon and texts: "blunting of the left costophrenic angle".
+PASSED_OVER = frozenset(
+    (
+        *("left", "right", "bilateral", "the", "both", "mild", "mildly", "moderate", "moderately"),
+        *("slight", "slightly", "minimal", "minimally", "severe", "severely", "marked", "markedly"),
+        *("somewhat", "grossly", "xxxx"),
+    )
+)
 LEXICON = Path(__file__).with_name("finding_lexicon.yaml")
 Meaning = TypeVar("Meaning")
 
@@ -103,7 +111,7 @@ def lexicon() -> Lexicon:
     for name, told in read["findings"].items():
         for key, absent in (("said", False), ("absent", True)):
             term = Term(name, absent, bool(told.get("mass")))
-            terms |= {tuple(map(fold, words)): term for words in _words(told.get(key, ()))}
+            terms |= {_bare(words): term for words in _words(told.get(key, ()))}
     cues: dict[tuple[str, ...], CueKind] = {}
     kind: CueKind
     for kind in get_args(CueKind):
@@ -115,6 +123,11 @@ def lexicon() -> Lexicon:
     begins = frozenset(read["cues"]["begins"])
     seen_in = {name: tuple(told["seen_in"]) for name, told in read["findings"].items()}
     return Lexicon(Phrases(terms), Phrases(cues), begins, Phrases(sides), seen_in)
+
+
+def _bare(words: tuple[str, ...]) -> tuple[str, ...]:
+    """A wording as it is looked up; "white patch" stays as it is."""
+    return tuple(fold(one) for one in words if one not in PASSED_OVER) or words
 
 
 def _words(wordings: Iterable[Any]) -> Iterator[tuple[str, ...]]:

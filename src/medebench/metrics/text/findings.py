@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from medebench.metrics.text.finding_words import CueKind, Side, fold, lexicon
+from medebench.metrics.text.finding_words import PASSED_OVER, CueKind, Side, fold, lexicon
 from medebench.metrics.text.section_headings import split_sections
 
 #: Words, numbers, and signs at which something may end; a line ends a sentence only where the next
@@ -22,6 +22,7 @@ from medebench.metrics.text.section_headings import split_sections
 _TOKEN = re.compile(r"\d+(?:\.\d+)?|[A-Za-z]+|[.;:!?,]|\n(?=\s*[^a-z\s])|\n\s*\n")
 _ENDS = frozenset(".;:!?\n")
 _VERBS = frozenset(("is", "are", "was", "were", "has", "have", "remains", "noted", "present"))
+_SINGULAR = frozenset(("is", "was", "has"))
 _LEADING_TO_A_SIDE = frozenset(("in", "on", "at", "of", "within", "involving", "along", "over"))
 _COMPARING = frozenset(("and", "than", "or"))
 _EITHER = frozenset(("absent", "resolved", "unlikely", "cleared"))
@@ -96,7 +97,9 @@ class _Sentence:
 
     def __init__(self, words: list[str], starts: list[int], ends: list[int]) -> None:
         self.words, self._starts, self._ends = words, starts, ends
-        self._terms = list(lexicon().terms.find([fold(one) for one in words]))
+        kept = [place for place, word in enumerate(words) if word not in PASSED_OVER]
+        found = lexicon().terms.find([fold(words[place]) for place in kept])
+        self._terms = [(kept[s], kept[e - 1] + 1, term) for s, e, term in found]
 
     def findings(self) -> list[Finding]:
         if not self._terms:
@@ -114,7 +117,8 @@ class _Sentence:
         for s, e, kind in lexicon().cues.find(self.words):
             # "No, there is ..." answers a question.
             answers = self.words[s:e] == ["no"] and self.words[e : e + 1] == [","]
-            if s not in taken and e - 1 not in taken and not answers:
+            # "Lungs are clear of ..." is a finding and a cue.
+            if e - 1 not in taken and not answers:
                 cues.append((s, e, kind))
         return cues
 
@@ -172,27 +176,33 @@ class _Sentence:
         """Whether what is said at `cs` is about what ended at `e`."""
         if self._clause(e - 1) != self._clause(cs):
             return False
-        verb = False
-        plural = self.words[cs] in ("are", "have") or self.words[cs - 1] in ("are", "have", "were")
-        for word in self.words[e:cs]:
+        between = self.words[e:cs]
+        # "A, B or C is absent" is about all three, "A, B is absent" about B.
+        one = self.words[cs] in _SINGULAR or self.words[cs - 1] in _SINGULAR
+        every, verb = not one or "or" in between, False
+        for word in between:
             verb = verb or word in _VERBS
-            if word in (",", "and") and (verb or (word == "and" and not plural)):
+            if word in (",", "and") and (verb or not every):
                 return False
         return True
 
     def _side(self, number: int, negated: bool) -> Side:
         s, e, _ = self._terms[number]
         own = [one for one in self._sides if self._clause(one[0]) == self._clause(s)]
-        before = [one for one in own if one[1] <= s]
+        if inside := [one for one in self._sides if s <= one[0] and one[1] <= e]:
+            return inside[0][2]
+        since = self._terms[number - 1][1] if number else 0
+        until = self._terms[number + 1][0] if number + 1 < len(self._terms) else len(self.words)
+        before = [one for one in self._sides if since <= one[0] and one[1] <= s]
         after = [one for one in own if one[0] >= e]
-        following = self._terms[number + 1][0] if number + 1 < len(self._terms) else len(self.words)
         if before and self._is_near(before[-1][1], s):
             return self._both(before)
-        if after and after[0][0] < following and self._leads(e, after[0][0]):
+        if after and after[0][0] < until and self._leads(e, after[0][0]):
             return after[0][2]
         if negated:
             # "Left effusion and no pneumothorax" denies it on both.
             return ""
+        # "In the left lung there is a nodule", but nothing from another finding's side.
         if before and s - before[-1][1] <= _FAR:
             return self._both(before)
         return after[0][2] if after and after[0][0] - e <= _FAR else ""
