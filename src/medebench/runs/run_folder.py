@@ -184,6 +184,7 @@ class Run:
         self._files: dict[tuple[str, int], str] = {}
         #: The ledger while it is open, and the thread that may use it.
         self._ledger: tuple[Ledger, int] | None = None
+        self._whole_set: CaseSet
 
     def __getstate__(self) -> dict[str, Any]:
         """What travels to another process: where it is and what it is about."""
@@ -248,6 +249,12 @@ class Run:
         """The cases the run is about, read again from where they were."""
         return self._cases(CasesNow(), self._case_rows())
 
+    @property
+    def whole_set(self) -> CaseSet:
+        """The set that the cases are of; the run may be about a part of it."""
+        _ = self.cases
+        return self._whole_set
+
     @cached_property
     def states(self) -> dict[str, CaseState]:
         """By case id, what has become of the case since; not of those that left their set."""
@@ -285,6 +292,7 @@ class Run:
             found = now.load(self.info.cases.source, self.info.task)
         except InputError as error:
             raise InputError(f"{self.path}: its cases cannot be read: {error}") from None
+        self._whole_set = found
         return found.select(ids=[case_id for case_id in rows if case_id in found])
 
     def _case_rows(self) -> dict[str, CaseRow]:
