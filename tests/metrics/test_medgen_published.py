@@ -318,4 +318,4 @@ def test_deep_images_are_cut_as_pillow_cuts_them(tmp_path):
 
     with Image.open(tmp_path / "reference.png") as image:
         theirs = np.asarray(image.convert("RGB"))
-    assert all(np.array_equal(one, theirs) for one in pair_as_published(case, output))
+    assert all(np.array_equal(one, theirs) for one in pair_as_published(case, output.came))

@@ -155,7 +155,7 @@ class ImageCosine(BatchMetric):
             if self.kind.scope:
                 pair = [(one, case.data_range) for one in (subject.output, case.reference)]
             else:
-                images = output_as_published(subject.whole), reference_as_published(case)
+                images = output_as_published(subject.whole.came), reference_as_published(case)
                 pair = [(_pixels(one), 255) for one in images]
             output, reference = (self.extractor.show(*one) for one in pair)
         except ImageError as error:

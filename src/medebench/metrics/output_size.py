@@ -9,11 +9,11 @@ from __future__ import annotations
 from functools import partial
 
 from medebench.cases.open_case import OpenCase
+from medebench.images.picture import Picture
 from medebench.metrics.metric import Measured, Undefined, metric
-from medebench.outputs import Output
 from medebench.reason import Reason
 
-_size = partial(metric, better="neither", high=float("inf"), of="output")
+_size = partial(metric, better="neither", high=float("inf"), of="came")
 
 
 def aspect_ratio(output: tuple[int, int], wanted: tuple[int, int]) -> float:
@@ -43,9 +43,9 @@ def size_ratio(output: tuple[int, int], wanted: tuple[int, int]) -> float:
     definition="(width / height of the output as it came) / (the same of the image on whose grid "
     "it is compared).",
 )
-def OUTPUT_ASPECT_RATIO(case: OpenCase, output: Output) -> Measured:
-    came, wanted = _sizes(case, output)
-    return Measured(aspect_ratio(came, wanted), _detail(came, wanted))
+def OUTPUT_ASPECT_RATIO(case: OpenCase, came: Picture) -> Measured:
+    size, wanted = _sizes(case, came)
+    return Measured(aspect_ratio(size, wanted), _detail(size, wanted))
 
 
 @_size(
@@ -55,19 +55,19 @@ def OUTPUT_ASPECT_RATIO(case: OpenCase, output: Output) -> Measured:
     definition="Root of the pixels of the output as it came / the pixels of the image on whose "
     "grid it is compared.",
 )
-def OUTPUT_SIZE_RATIO(case: OpenCase, output: Output) -> Measured:
-    came, wanted = _sizes(case, output)
-    return Measured(size_ratio(came, wanted), _detail(came, wanted))
+def OUTPUT_SIZE_RATIO(case: OpenCase, came: Picture) -> Measured:
+    size, wanted = _sizes(case, came)
+    return Measured(size_ratio(size, wanted), _detail(size, wanted))
 
 
-def _sizes(case: OpenCase, output: Output) -> tuple[tuple[int, int], tuple[int, int]]:
-    if output.came is None:
+def _sizes(case: OpenCase, came: Picture | None) -> tuple[tuple[int, int], tuple[int, int]]:
+    if came is None:
         raise Undefined(Reason("no-part", "the output has no image"))
     if case.grid is None:
         raise Undefined("the case asks for no size: it has neither an input nor a reference image")
-    (height, width), (rows, columns) = output.came.shape[:2], case.grid.shape[:2]
+    (height, width), (rows, columns) = came.shape[:2], case.grid.shape[:2]
     return (height, width), (rows, columns)
 
 
-def _detail(came: tuple[int, int], wanted: tuple[int, int]) -> dict[str, str]:
-    return {"came": f"{came[1]} x {came[0]}", "asked for": f"{wanted[1]} x {wanted[0]}"}
+def _detail(size: tuple[int, int], wanted: tuple[int, int]) -> dict[str, str]:
+    return {"came": f"{size[1]} x {size[0]}", "asked for": f"{wanted[1]} x {wanted[0]}"}

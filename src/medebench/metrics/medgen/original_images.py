@@ -8,7 +8,6 @@ from PIL import Image
 from medebench.cases.open_case import OpenCase, once
 from medebench.images.picture import Picture, read_picture
 from medebench.metrics.metric import Undefined
-from medebench.outputs import Output
 from medebench.reason import Reason
 
 
@@ -20,16 +19,16 @@ def reference_as_published(case: OpenCase) -> Image.Image:
     return once(case.memo, "reference as published", lambda: _rgb(read_picture(path)))
 
 
-def output_as_published(output: Output) -> Image.Image:
+def output_as_published(came: Picture | None) -> Image.Image:
     """The output in the size it came in, in RGB."""
-    if output.came is None:
+    if came is None:
         raise Undefined(Reason("no-part", "the output has no image"))
-    return _rgb(output.came)
+    return _rgb(came)
 
 
-def pair_as_published(case: OpenCase, output: Output) -> tuple[Image.Image, Image.Image]:
+def pair_as_published(case: OpenCase, came: Picture | None) -> tuple[Image.Image, Image.Image]:
     """Both, the output stretched to the size of the reference, whatever its shape was."""
-    made, reference = output_as_published(output), reference_as_published(case)
+    made, reference = output_as_published(came), reference_as_published(case)
     if made.size != reference.size:
         made = made.resize(reference.size, Image.Resampling.LANCZOS)
     return reference, made

@@ -37,7 +37,7 @@ class PublishedLpips(Lpips):
     def prepare(self, subject: Subject) -> LpipsPair:
         case = subject.case
         self.info.require(case)
-        _, made = pair_as_published(case, subject.whole)
+        _, made = pair_as_published(case, subject.whole.came)
         output = _squeezed(made)
         reference = once(case.memo, "reference at 256", lambda: _reference(case))
         reference_key, output_key = (picture_key(one, 255) for one in (reference, output))

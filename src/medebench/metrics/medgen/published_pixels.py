@@ -8,10 +8,10 @@ import numpy as np
 from PIL import Image
 
 from medebench.cases.open_case import OpenCase
+from medebench.images.picture import Picture
 from medebench.metrics.medgen.original_images import pair_as_published
 from medebench.metrics.metric import metric
 from medebench.metrics.pixel import ssim
-from medebench.outputs import Output
 
 #: What equal images get: less than what images get that differ in one pixel of many.
 EQUAL = 100.0
@@ -34,7 +34,7 @@ def published_ssim(reference: Image.Image, output: Image.Image) -> float:
     return ssim(np.asarray(reference.convert("L")), np.asarray(output.convert("L")), 255)
 
 
-_of_reference = partial(metric, needs=("reference",), of="output")
+_of_reference = partial(metric, needs=("reference",), of="came")
 
 
 @_of_reference(
@@ -45,8 +45,8 @@ _of_reference = partial(metric, needs=("reference",), of="output")
     definition="The output in 8 bits is stretched to the size of the reference (Lanczos); peak "
     "255; equal images get the constant 100.",
 )
-def PSNR_MEDGEN(case: OpenCase, output: Output) -> float:
-    return published_psnr(*pair_as_published(case, output))
+def PSNR_MEDGEN(case: OpenCase, came: Picture) -> float:
+    return published_psnr(*pair_as_published(case, came))
 
 
 @_of_reference(
@@ -57,5 +57,5 @@ def PSNR_MEDGEN(case: OpenCase, output: Output) -> float:
     definition="The output in 8 bits is stretched to the size of the reference (Lanczos); both "
     "in grey, 7 x 7 uniform windows, sample covariance, range 255.",
 )
-def SSIM_MEDGEN(case: OpenCase, output: Output) -> float:
-    return published_ssim(*pair_as_published(case, output))
+def SSIM_MEDGEN(case: OpenCase, came: Picture) -> float:
+    return published_ssim(*pair_as_published(case, came))
