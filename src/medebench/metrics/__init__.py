@@ -54,7 +54,18 @@ _TEXT: dict[str, str] = {
     "rouge_l_findings": "medebench.metrics.text.report_sections:ROUGE_L_FINDINGS",
     "rouge_l_impression": "medebench.metrics.text.report_sections:ROUGE_L_IMPRESSION",
 }
-METRICS = Registry("metric", "medebench.metrics", _EDITING | _TEXT)
+#: How large an image came, and the metrics of MedGEN-Bench as it published them.
+_MEDGEN = {
+    "output_aspect_ratio": "medebench.metrics.output_size:OUTPUT_ASPECT_RATIO",
+    "output_size_ratio": "medebench.metrics.output_size:OUTPUT_SIZE_RATIO",
+    "psnr_medgen": "medebench.metrics.medgen.published_pixels:PSNR_MEDGEN",
+    "ssim_medgen": "medebench.metrics.medgen.published_pixels:SSIM_MEDGEN",
+    "bleu_medgen": "medebench.metrics.medgen.published_texts:BLEU_MEDGEN",
+    "exact_medgen": "medebench.metrics.medgen.published_texts:EXACT_MEDGEN",
+    "exact_medgen_v2": "medebench.metrics.medgen.published_texts:EXACT_MEDGEN_V2",
+    "token_f1_medgen": "medebench.metrics.medgen.published_texts:TOKEN_F1_MEDGEN",
+}
+METRICS = Registry("metric", "medebench.metrics", _EDITING | _TEXT | _MEDGEN)
 
 
 #: In a list of names: those of edited images that need nothing, and all whose weights are here.

@@ -19,6 +19,7 @@ _SEMANTIC = "medebench.metrics.semantic"
 _REWARD = "medebench.metrics.reward.reward_metrics"
 _QUALITY = "medebench.metrics.quality.quality_metrics"
 _BERTSCORE = "medebench.metrics.text.bertscore"
+_COSINE = "medebench.metrics.image_cosine"
 
 #: Name -> module with `info(name, which)` and `make(name, which, device, batch)`.
 _ALIGNED = ("isim", "talign_prompt", "talign_description", "dalign_prompt", "dalign_description")
@@ -39,6 +40,12 @@ LEARNED = {
     "brisque": _QUALITY,
     "bertscore": _BERTSCORE,
     "bertscore_rescaled": _BERTSCORE,
+    "raddino_cosine": _COSINE,
+    "medimageinsight_cosine": _COSINE,
+    "lpips_medgen": "medebench.metrics.medgen.published_lpips",
+    "bertscore_medgen": "medebench.metrics.medgen.published_bertscore",
+    "raddino_medgen": _COSINE,
+    "mii_medgen": _COSINE,
 }
 #: The ones that are named together with their encoder; a name that begins another comes after it.
 _FAMILIES = (_SEMANTIC, _BERTSCORE)

@@ -24,6 +24,7 @@ from medebench.metrics import (
     find_metric,
     find_named_metrics,
 )
+from medebench.metrics.metric import PART_OF
 from medebench.models.model_lookup import names_model
 from medebench.progress import Progress, silent
 from medebench.runs.drive import drive
@@ -249,9 +250,9 @@ def _metrics(
 ) -> list[tuple[str | None, AnyMetric]]:
     found = []
     for call, one in find_named_metrics(names, device=device, batch=batch):
-        of = "image" if isinstance(one, SetMetric) else one.of
+        part = "image" if isinstance(one, SetMetric) else PART_OF.get(one.of, one.of)
         try:
-            require_parts(runs, f"metric '{one.name}'", {of} - {"output"}, "leave it out")
+            require_parts(runs, f"metric '{one.name}'", [part] if part else [], "leave it out")
             found.append((call, one))
         except InputError:
             # `ready` stands for what can be computed, whatever that is.
