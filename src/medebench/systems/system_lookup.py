@@ -28,6 +28,7 @@ SYSTEMS = Registry(
         "blur": "medebench.systems.controls:Blur",
         "noise": "medebench.systems.controls:Noise",
         "inpaint": "medebench.systems.controls:Inpaint",
+        "filter-restorer": "medebench.systems.filter_restorer:FilterRestorer",
         "blank": "medebench.systems.controls:Blank",
         "empty-text": "medebench.systems.text_controls:EmptyText",
         "repeat-question": "medebench.systems.text_controls:RepeatQuestion",

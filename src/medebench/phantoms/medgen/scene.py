@@ -95,7 +95,7 @@ def sample_scene(seed: int, name: str, count: int | None = None, small: bool = F
         kind,
         tuple(lesions),
         noise=d.whole(0, 2**31 - 1),
-        tone=d.real(0.0, 0.5),
+        tone=d.real(0.15, 0.5),
         turn=d.real(-0.05, 0.05),
         zoom=d.real(0.97, 1.05),
         shift=(d.real(-5.0, 5.0), d.real(-5.0, 5.0)),
