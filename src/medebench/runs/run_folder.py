@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from medebench.cases.case import Case
 from medebench.cases.caseset import CaseSet
 from medebench.errors import BusyError, ImageError, InputError
 from medebench.files import TEMPORARY, read_bytes, sweep, unwritable, write_json
@@ -213,6 +214,10 @@ class Run:
     def output_files(self, case_id: str, k: int) -> OutputFiles:
         """The files of an output, one for each part that the task asks for."""
         return OutputFiles(self.edits / f"{case_id}_{k}", tuple(self.info.gives))
+
+    def asked_of(self, case: Case) -> tuple[Part, ...]:
+        """What the task asks for in this case; of a control, as much of it as it gives."""
+        return tuple(part for part in self.task.of(case).gives if part in self.info.gives)
 
     def output_path(self, case_id: str, k: int) -> Path:
         """The image of an output."""

@@ -228,7 +228,7 @@ def require_judge(runs: Sequence[Run], judge: Judge) -> None:
 
 def require_parts(runs: Sequence[Run], who: str, parts: Iterable[str], remedy: str) -> None:
     """Refuse what looks at a part of outputs that none of the runs has."""
-    given = {part for run in runs for part in run.info.gives}
+    given = {part for run in runs for part in run.task.gives}
     if given and (missing := sorted(set(parts) - given)):
         raise InputError(
             f"{who}: looks at the {missing[0]} of an output, and those of {runs[0].path} are "
