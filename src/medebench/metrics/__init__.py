@@ -38,7 +38,17 @@ _EDITING = {
     "edit_residual": "medebench.metrics.intended:EDIT_RESIDUAL",
 }
 #: Of answers and of images with text (metrics/text/); a row a line.
-_TEXT: dict[str, str] = {}
+_TEXT: dict[str, str] = {
+    "choice_accuracy": "medebench.metrics.text.choice_accuracy:CHOICE_ACCURACY",
+    "choice_accuracy_circular": "medebench.metrics.text.circular_accuracy:CIRCULAR",
+    "gap_accuracy": "medebench.metrics.text.gap_accuracy:GAP_ACCURACY",
+    "key_accuracy": "medebench.metrics.text.key_accuracy:KEY_ACCURACY",
+    "exact_match": "medebench.metrics.text.exact_match:EXACT_MATCH",
+    "token_f1": "medebench.metrics.text.exact_match:TOKEN_F1",
+    "answer_length": "medebench.metrics.text.answer_form:ANSWER_LENGTH",
+    "answer_language": "medebench.metrics.text.answer_form:ANSWER_LANGUAGE",
+    "answer_refused": "medebench.metrics.text.answer_form:ANSWER_REFUSED",
+}
 METRICS = Registry("metric", "medebench.metrics", _EDITING | _TEXT)
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from medebench.models.answers.answer_body import answer_body
 from medebench.models.answers.denial import is_denied
-from medebench.models.answers.refusal import is_refusal
+from medebench.models.answers.refusal import declines
 
 GapStatus = Literal["read", "not_read", "refused", "several", "cut"]
 _GAP = re.compile(r"_{2,}")
@@ -68,7 +68,7 @@ def read_gap(answer: str, question: str = "", *, cut: bool = False) -> GapAnswer
         if len(given) > 1:
             return GapAnswer("several")
         return _read(given[0], question) if given else GapAnswer("not_read")
-    if is_refusal(body.text):
+    if declines(body.text):
         return GapAnswer("refused")
     return _read(body.text, question)
 
