@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from medebench.cases.case import Case
 from medebench.cases.choice_options import find_option, read_options
 from medebench.cases.open_case import OpenCase
@@ -34,7 +36,9 @@ def KEY_ACCURACY(case: OpenCase, output: Output | str) -> Measured:
 
 def key_and_others(case: Case) -> tuple[str, list[str]]:
     """The words of the key, and of the options that it was once chosen from."""
-    given = case.extra.get("original_options", ())
+    metadata = case.extra.get("metadata")
+    source = metadata if isinstance(metadata, Mapping) else case.extra
+    given = source.get("original_options", ())
     if isinstance(given, dict):
         given = [f"{letter}. {text}" for letter, text in given.items()]
     elif isinstance(given, str):

@@ -20,6 +20,7 @@ _LEAD = re.compile(
     (?:\s(?:is|are|(?:should|would|must)\s+be)\b\s*:?|[:=])\s*""",
     re.I | re.X,
 )
+_QUOTE_MARK = re.compile(r"^(?:>\s*)+(?=[^\W\d])")
 _EDGES = " \t\n\r,;:!?\"'“”„«»‘’()[]{}*#•。，"
 #: What may follow the words without being a part of them: an explanation, a further sentence.
 _REST = re.compile(
@@ -86,7 +87,7 @@ def _read(text: str, question: str) -> GapAnswer:
         return GapAnswer("several")
     if quoted:
         return GapAnswer("read", (quoted[0],))
-    bare = _LEAD.sub("", text).strip(_EDGES).rstrip(". ")
+    bare = _LEAD.sub("", _QUOTE_MARK.sub("", text)).strip(_EDGES).rstrip(". ")
     readings = [_inside(bare, before, after), bare]
     readings += [head for one in readings if (head := _REST.sub("", one, count=1).strip(_EDGES))]
     return GapAnswer("read", tuple(dict.fromkeys(filter(None, readings))))
