@@ -19,6 +19,7 @@ _SEMANTIC = "medebench.metrics.semantic"
 _REWARD = "medebench.metrics.reward.reward_metrics"
 _QUALITY = "medebench.metrics.quality.quality_metrics"
 _BERTSCORE = "medebench.metrics.text.bertscore"
+_CLINICAL = "medebench.metrics.text.clinical_scorers"
 
 #: Name -> module with `info(name, which)` and `make(name, which, device, batch)`.
 _ALIGNED = ("isim", "talign_prompt", "talign_description", "dalign_prompt", "dalign_description")
@@ -39,6 +40,10 @@ LEARNED = {
     "brisque": _QUALITY,
     "bertscore": _BERTSCORE,
     "bertscore_rescaled": _BERTSCORE,
+    "radgraph_xl": _CLINICAL,
+    "chexbert_f1": _CLINICAL,
+    "ratescore": _CLINICAL,
+    "green": _CLINICAL,
 }
 #: The ones that are named together with their encoder; a name that begins another comes after it.
 _FAMILIES = (_SEMANTIC, _BERTSCORE)
