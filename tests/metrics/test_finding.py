@@ -15,6 +15,7 @@ from medebench.metrics import (
     BatchMetric,
     SetMetric,
     find_learned,
+    find_metric,
     find_metrics,
     metric_info,
     not_ready,
@@ -35,6 +36,7 @@ def some_weights(real_weights, monkeypatch):
 
 def test_by_default_nothing_needs_weights(no_weights):
     names = [metric.name for metric in find_metrics()]
+    assert {find_metric(name).of for name in names} == {"image"}
     assert set(names) < set(METRICS.builtin) and not set(names) & set(LEARNED)
     assert [metric.name for metric in find_metrics(["default"])] == names
     assert [metric.name for metric in find_metrics(["ready"])] == list(METRICS.builtin)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from medebench.cases.case import Case
 from medebench.cases.open_case import OpenCase
 from medebench.encoders.encoder import Encoder, Features
 from medebench.images.picture import Picture
@@ -136,6 +137,10 @@ class BatchMetric(ABC):
     @abstractmethod
     def measure(self, prepared: Sequence[Any]) -> list[Measured | Undefined]:
         """One result per item, independent of the rest of the batch."""
+
+    def over(self, cases: Iterable[Case]) -> BatchMetric:
+        """The metric for outputs of this set; another one where it depends on all references."""
+        return self
 
     def close(self) -> None:  # noqa: B027 - not every one has a network
         """Release the network."""
