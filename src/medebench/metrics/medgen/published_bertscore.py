@@ -12,6 +12,7 @@ from medebench.encoders.token_encoder import (
     TokenEncoder,
     TokenVectors,
 )
+from medebench.metrics.medgen import UNRANKED
 from medebench.metrics.medgen.published_texts import published_pair
 from medebench.metrics.metric import BatchMetric, Measured, MetricInfo, Of, Subject, Undefined
 from medebench.metrics.text.token_similarity import match_tokens
@@ -26,6 +27,7 @@ INFO = MetricInfo(
     ("answer",),
     label="BERTScore",
     sublabel="MedGEN",
+    unranked=UNRANKED,
     definition="F1 of tokens that find the most similar one of the other text, by the states of "
     "layer 12; without weights for rare tokens, not rescaled.",
 )
