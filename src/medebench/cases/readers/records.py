@@ -160,8 +160,8 @@ def _choices(value: Any) -> tuple[str, ...]:
 
 def _grid(value: Any) -> Literal["previous", "reference"]:
     if value not in ("previous", "reference"):
-        found = _text("grid", value)[:40]
-        raise _Bad("bad-field", "grid", f"expected previous or reference, found {found!r}")
+        found = valid_text("grid", value)[:40]
+        raise BadRecord("bad-field", "grid", f"expected previous or reference, found {found!r}")
     return cast(Literal["previous", "reference"], value)
 
 
