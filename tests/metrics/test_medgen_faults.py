@@ -28,6 +28,7 @@ from medebench.metrics import find_metric
 from medebench.metrics.image_cosine import make as image_cosine
 from medebench.metrics.metric import Subject, Undefined
 from medebench.metrics.perceptual import lpips
+from medebench.metrics.text.bertscore import make as bertscore
 from medebench.page.score_columns import describe
 from tests.conftest import draw, write_set
 from tests.models.server import FakeServer
@@ -171,6 +172,63 @@ def test_11_an_encoder_of_chest_x_rays_has_no_say_about_skin(tmp_path, monkeypat
     assert -1 <= measured.value <= 1
     with pytest.raises(Undefined, match="not trained on Clinical Photography"):
         ours.prepare(subject)
+
+
+# Scores of texts
+
+
+def ask(kind: str, answer: str, choices: tuple[str, ...] = ()) -> mb.OpenCase:
+    prompt = "It lies in the ____." if kind == "blank-filling" else "Which?"
+    return mb.open_case(Case("1", None, prompt, task=kind, answer=answer, choices=choices))
+
+
+NAMES = ("bertscore", "bertscore_rescaled")
+
+
+def test_08_unrelated_texts_are_not_alike(tmp_path):
+    tiny = pytest.importorskip("tests.encoders.tiny_models", exc_type=ImportError)
+    folder = str(tiny.tiny_bert(tmp_path / "tiny", layers=1))
+    texts = ("the scar", "remove the mole", "whiten teeth", "skin photograph", "mole 5", "teeth!")
+    asked = [
+        Case(str(n), None, "What?", task="question-answering", answer=text)
+        for n, text in enumerate(texts)
+    ]
+    rule, ours = (bertscore(name, folder, "cpu", None).over(asked) for name in NAMES)
+    beside = [texts[(n + 1) % len(texts)] for n in range(len(texts))]
+
+    def values(metric, answers):
+        subjects = [
+            Subject(mb.open_case(case), draw(1), whole=mb.Output(text=text))
+            for case, text in zip(asked, answers, strict=True)
+        ]
+        return [one.value for one in metric.measure([metric.prepare(one) for one in subjects])]
+
+    raw, rescaled = values(rule, beside), values(ours, beside)
+    assert np.mean(raw) > 0.3 and abs(np.mean(rescaled)) < np.mean(raw) / 2
+    assert values(ours, texts) == pytest.approx([1] * len(texts), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference"),
+    [
+        ("There is a large pneumothorax.", "There is no pneumothorax."),
+        ("Opacity in the left lung.", "Opacity in the right lung."),
+        ("Melanoma.", "Basal cell carcinoma."),
+    ],
+)
+def test_09_a_finding_is_not_its_opposite(answer, reference):
+    listed = ("pneumothorax", "lung", "opacity", "effusion", "heart")
+
+    def rule(one: str, other: str) -> float:
+        """F1 of listed words that occur, 1 where neither text has one."""
+        first, second = ({word for word in listed if word in text.lower()} for text in (one, other))
+        return 1.0 if first == second else 0.0
+
+    assert rule(answer, reference) == 1
+    ours = find_metric("finding_f1")
+    case = ask("report-generation", reference)
+    assert ours(case, reference) == 1
+    assert ours(case, answer) == 0
 
 
 # Books
@@ -317,6 +375,18 @@ def test_18_images_are_known_by_their_content(tmp_path):
     assert rule(made[0]) == rule(made[1])
     assert hash_case(made[0]) != hash_case(made[1])
     assert mb.open_case(made[0]).source != mb.open_case(made[1]).source
+
+
+def test_18_sheets_of_other_images_with_the_same_names_differ(tmp_path):
+    sheets = []
+    for number in range(2):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        for place, name in enumerate(("scan_1.png", "scan_2.png")):
+            Image.fromarray(draw(10 * number + place)).save(folder / name)
+        case = Case("1", folder / "scan_1.png", "?", images={"second": folder / "scan_2.png"})
+        sheets.append(mb.open_case(case).sheet.tobytes())
+    assert sheets[0] != sheets[1]
 
 
 def test_20_a_judge_of_edits_sees_what_was_edited(tmp_path, monkeypatch):
