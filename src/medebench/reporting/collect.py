@@ -332,7 +332,8 @@ def collect(
         keys.places = {key: one for key, one in keys.places.items() if key not in left_out}
     entries = _with_absent(entries, keys.places)
     frames += [rows for entry in entries if entry.absent for rows in absent_rows(entry, frames)]
-    every = pl.concat(frames)
+    # Runs of some of the cases may lack a group that the others have.
+    every = pl.concat(frames, how="diagonal")
     aside = (pl.col("kind") == NOT_APPLICABLE).fill_null(False)
     frame, grounded = _split(every.filter(~aside))
     scores = describe(frame["metric"].unique().sort().to_list(), judges.details)
@@ -391,7 +392,7 @@ def absent_rows(entry: Entry, frames: Sequence[pl.DataFrame]) -> Iterator[pl.Dat
     if own is None:
         return  # nothing but scores of sets
     about = own.select("metric", "run", "editor", "control").unique("metric", maintain_order=True)
-    others = pl.concat(frames).filter(pl.col("case").is_in(sorted(entry.absent)))
+    others = pl.concat(frames, how="diagonal").filter(pl.col("case").is_in(sorted(entry.absent)))
     cases = others.drop("metric", "run", "editor", "control").unique("case", maintain_order=True)
     none = {"value": None, "finding": None, "reason": str(ABSENT), "kind": ABSENT.kind, "k": 0}
     rows = cases.with_columns(**{n: pl.lit(v, own.schema[n]) for n, v in none.items()})
