@@ -36,6 +36,7 @@ class System:
         batch: it owns a device: `generate_batch` is called from one thread, with up to so many
             requests.
         demonstrations: how many cases of the same task it wants to be shown with each request.
+        input_shown: whether it is shown the case's images; False: it works from words alone.
         judged_by: the judge it has looked at its outputs while it makes them.
     """
 
@@ -51,6 +52,7 @@ class System:
     at_once: int | None = None
     batch: int | None = None
     demonstrations: int = 0
+    input_shown: bool = True
     judged_by: str = ""
     settings: Any
 
