@@ -97,7 +97,7 @@ def test_one_editor_in_full_with_a_call_to_copy(name):
     assert json.loads(call("editors", name, "--json").stdout)["editor"] == name
 
 
-@pytest.mark.parametrize("name", ["openai", "anthropic", "transformers"])
+@pytest.mark.parametrize("name", ["openai", "anthropic", "transformers", "command", "composed"])
 def test_systems_that_answer_are_listed_with_a_call_to_copy(name):
     rows = {row["system"]: row for row in json.loads(call("systems", "--json").stdout)}
     assert "text" in rows[name]["gives"] and all(rows[name]["described"].values())

@@ -22,8 +22,8 @@ from tests.models.conftest import KEY_VARIABLES
 
 HERE = __file__
 KEY = "sk-very-secret-0123456789abcdef"
-#: Cases of a set, where nothing else is said.
-COUNT = int(os.environ.get("ASKED_COUNT", "6"))
+#: Says how many cases of each kind a set has, in this process and in those it starts.
+COUNT = "ASKED_COUNT"
 SIDES = ("A. left", "B. right", "C. both", "D. neither")
 
 
@@ -67,7 +67,7 @@ def mixed(text: str = "", progress: Any = None) -> CaseSet:
 
 
 def _each(make: Any) -> tuple[AnyCase, ...]:
-    return tuple(make(number) for number in range(1, COUNT + 1))
+    return tuple(make(number) for number in range(1, int(os.environ.get(COUNT, "6")) + 1))
 
 
 def request(case: Case, *gives: Any, k: int = 0, seed: int = 7) -> mb.Request:
@@ -90,6 +90,7 @@ def surround(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.setenv(name, KEY)
     for name in [name for name in os.environ if name.endswith("_BASE_URL")]:
         monkeypatch.delenv(name)
-    monkeypatch.delenv("MEDEBENCH_PRICES", raising=False)
+    for name in ("MEDEBENCH_PRICES", COUNT):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("MEDEBENCH_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("medebench.models.retry.FIRST_WAIT", 0.02)

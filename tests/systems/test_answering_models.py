@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import re
+import shlex
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from medebench.models.answers.characters import uniform
 from medebench.systems import find_system
 from medebench.systems.answer_prompts import ANSWER, answer_text, lettered
 from medebench.systems.request import NotTried, Refused
-from tests.conftest import draw
+from tests.conftest import REPOSITORY, draw
 from tests.models.drawing_server import DrawingServer, encoded, reply
 from tests.models.server import FakeServer, always, in_turn, mixture
 from tests.patience import PATIENCE, TROUBLED
@@ -262,6 +264,7 @@ def test_a_painter_is_shown_nothing_and_says_so(kind):
     assert "Paint one picture" in call.texts[-1] and "Remove artifact 1." in call.texts[-1]
     if kind == "openai-image":
         assert call.path.endswith("/images/generations")
+        assert call.body["response_format"] == "b64_json" and call.body["size"] == "1536x1024"
 
 
 CHAOS = {"429": 0.12, "500": 0.08, "hang": 0.02, "cut": 0.03, "empty": 0.04, "nothing": 0.02}
@@ -270,11 +273,11 @@ CHAOS |= {"refusal": 0.06, "length": 0.06, "prose": 0.06, "wrong": 0.05}
 
 @pytest.mark.parametrize("kind", VENDORS)
 def test_every_question_ends_with_an_answer_or_a_reason(kind, tmp_path, monkeypatch):
-    monkeypatch.setattr(asked, "COUNT", 60)
+    monkeypatch.setenv(asked.COUNT, "60")
     with FakeServer(mixture(3, **CHAOS), latency=0.002) as server:
         settings = {"model": "model", "base_url": server.base_url(kind), "timeout": TROUBLED}
         settings |= {"at_once": 16}
-        cases = asked.questions(f"{HERE}:questions")
+        cases = f"{HERE}:questions"
         run = mb.generate(cases, kind, tmp_path / "run", settings=settings)
         rows = rows_of(run)
         assert len(rows) == 60
@@ -340,3 +343,17 @@ def test_a_provider_of_ones_own_answers_too(tmp_path):
     assert run.info.editor == "Parrot" and "mine.py" in run.info.origin
     assert text_of(run, "ask-2") == "grey: Which side is lesion"
     assert Reply("x").text == uniform("x")
+
+
+def test_every_call_in_the_documentation_is_one(monkeypatch):
+    page = (REPOSITORY / "docs" / "parts" / "systems.md").read_text("utf-8")
+    commands = [line for line in page.splitlines() if line.startswith("    medebench generate")]
+    found = [shlex.split(line) for line in commands]
+    calls = [one[one.index("--system") + 1] for one in found]
+    kinds = re.compile(r"\| .* \| (VLM|unified|back-end|editor)")
+    rows = [line for line in page.splitlines() if kinds.match(line)]
+    calls += [call for row in rows for call in re.findall(r"`([\w-]+:?[^`]*)`", row.split("|")[3])]
+    plain = [call for call in calls if "…" not in call and call not in ("http:", "command:")]
+    assert len(plain) >= 15
+    for call in plain:
+        find_system(call)

@@ -31,8 +31,8 @@ from medebench.models.tally import patches
 #: How the server calls a picture or an order that it does not want to touch.
 _REFUSALS = {"moderation_blocked", "content_policy_violation"}
 
-#: Models that answer with an address unless they are told otherwise.
-_SEND_ADDRESSES = ("dall-e",)
+#: All but these answer with an address unless they are told otherwise, and these refuse to be told.
+_SENDS_BYTES = "gpt-image"
 _AS_BYTES = {"response_format": "b64_json"}
 
 #: GPT Image 1: (square, portrait, landscape).
@@ -90,7 +90,7 @@ class OpenAIImage(OpenAI):
                 order["image"] = files if len(files) > 1 else files[0]
                 done = await connection.images.edit(model=self.model, **order)
             else:
-                order |= _AS_BYTES if self.model.startswith(_SEND_ADDRESSES) else {}
+                order |= {} if _SENDS_BYTES in self.model else _AS_BYTES
                 done = await connection.images.generate(model=self.model, **order)
         except self._module.BadRequestError as error:
             if error.code not in _REFUSALS:

@@ -16,6 +16,7 @@ from medebench.systems.api.api_system import ApiSystem, repeat_of, unanswered
 from medebench.systems.api.canvas_padding import Padding
 from medebench.systems.api.image_answers import Looker, facts, refusal
 from medebench.systems.few_shot import shown_facts, shown_text
+from medebench.systems.picture_frame import keeps_frame
 from medebench.systems.request import Refused, Request
 from medebench.systems.returned_output import fit_answer
 from medebench.systems.setting_types import PLACE
@@ -73,15 +74,22 @@ class ApiEditor(ApiSystem, Editor):
     ) -> Output:
         detail = facts(answers) | shown_facts(request)
         detail["returned"] = [picture.shape[1], picture.shape[0]]
-        if not self.input_shown:
-            # Painted from words, it owes nothing to the frame of the input.
-            return Output(picture, detail=detail | {"input_shown": False})
-        if wish.padding:
-            detail["padded"] = wish.padding.sides
+        detail |= {} if self.input_shown else {"input_shown": False}
         try:
-            return Output(_placed(request, wish.padding, picture), detail=detail)
+            return Output(self._placed(request, wish, picture, detail), detail=detail)
         except Refused as error:
             raise Refused(str(error), detail) from None
+
+    def _placed(
+        self, request: Request, wish: Wish, picture: Picture, detail: dict[str, Any]
+    ) -> Picture:
+        """In the case's own frame; `detail` is told of the padding."""
+        if not self.input_shown or not keeps_frame(request):
+            # Painted from words, or another view: the frame of the input is not meant.
+            return picture
+        if wish.padding:
+            detail["padded"] = wish.padding.sides
+        return _unpadded(request, wish.padding, picture)
 
     def _ask(self, request: Request, wish: Wish) -> Ask:
         text = self.settings.order.replace(PLACE, shown_text(request))
@@ -112,7 +120,7 @@ class ApiEditor(ApiSystem, Editor):
         return find_image_client(name, base_url)
 
 
-def _placed(request: Request, padding: Padding, picture: Picture) -> Picture:
+def _unpadded(request: Request, padding: Padding, picture: Picture) -> Picture:
     """The answer without its padding, in the case's own frame."""
     height, width = request.case.previous.shape[:2]
     left, top, right, bottom = padding.sides

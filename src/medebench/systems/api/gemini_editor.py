@@ -8,6 +8,7 @@ from medebench.systems.api.api_editor import Wish
 from medebench.systems.api.api_settings import GeminiSettings
 from medebench.systems.api.canvas_padding import nearest_size, padding_for
 from medebench.systems.api.unified_editor import UnifiedEditor
+from medebench.systems.picture_frame import keeps_frame
 from medebench.systems.request import Request
 
 
@@ -53,8 +54,8 @@ class GeminiEditor(UnifiedEditor):
         shapes = drawn_shapes(self.settings.model)
         size = nearest_size(width, height, list(shapes.values()))
         settings["aspect_ratio"] = next(ratio for ratio in shapes if shapes[ratio] == size)
-        if not self.input_shown or "text" in request.gives:
-            # Nobody said that the frame of the input is to be kept.
+        several = "text" in request.gives and request.case.case.images
+        if not self.input_shown or several or not keeps_frame(request):
             return Wish(settings, temperature)
         return Wish(settings, temperature, padding_for(width, height, size))
 

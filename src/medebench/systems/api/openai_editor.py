@@ -5,6 +5,7 @@ from __future__ import annotations
 from medebench.systems.api.api_editor import ApiEditor, Wish
 from medebench.systems.api.api_settings import OpenAIImageSettings
 from medebench.systems.api.canvas_padding import nearest_size, padding_for
+from medebench.systems.picture_frame import keeps_frame
 from medebench.systems.request import Request
 
 #: What all of these models draw in; newer ones take others as well.
@@ -28,6 +29,7 @@ class OpenAIImageEditor(ApiEditor):
         settings = {name: value for name, value in given.items() if value is not None}
         if not self.input_shown:
             settings.pop("input_fidelity", None)
+        if not self.input_shown or not keeps_frame(request):
             return Wish(settings)
         return Wish(settings, padding=padding_for(width, height, size))
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from medebench.models import Answer, Ask, Failure
 from medebench.outputs import Output, Part
 from medebench.systems.answer_prompts import ANSWER, answer_text, told_of
-from medebench.systems.api.api_editor import ApiEditor
+from medebench.systems.api.api_editor import ApiEditor, Wish
 from medebench.systems.api.api_system import cut_facts, labelled, repeat_of, unanswered
 from medebench.systems.api.image_answers import Looker, facts, refusal
 from medebench.systems.input_images import images_told
@@ -28,11 +30,12 @@ class UnifiedEditor(ApiEditor):
         if "image" not in request.gives:
             return self._text_ask(request)
         if "text" in request.gives:
-            return self._both_ask(request)
+            return self._both_ask(request, self._wish(request))
         return self._ask(request, self._wish(request))
 
     def _both(self, request: Request) -> Output:
-        ask = self._both_ask(request)
+        wish = self._wish(request)
+        ask = self._both_ask(request, wish)
         told = told_of(request, str(ask.parts[-1]))
         told |= images_told(request.case, self.settings.images)
         caller, looker = self._open(), Looker()
@@ -47,17 +50,21 @@ class UnifiedEditor(ApiEditor):
                 raise Refused(refusal(result), told | facts(answers))
             picture = looker.picture(result)
             if picture is not None and result.text.strip():
-                # In the size it came in: nobody said that the frame is to be kept.
                 detail = told | facts(answers) | cut_facts(result)
                 detail["returned"] = [picture.shape[1], picture.shape[0]]
                 detail["input_shown"] = self.input_shown
                 detail.pop("said", None)
+                # One of another shape stays as it came: the text would be lost with it.
+                with suppress(Refused):
+                    picture = self._placed(request, wish, picture, detail)
                 return Output(picture, result.text, detail=detail)
         raise Refused(_lacks(looker, answers[-1]) or "no answer", told | facts(answers))
 
-    def _both_ask(self, request: Request) -> Ask:
-        wish = self._wish(request)
+    def _both_ask(self, request: Request, wish: Wish) -> Ask:
+        case = request.case
         shown = labelled(request, self.settings.images, self.settings.image_size)
+        if wish.padding:
+            shown = [self._encode(wish.padding.add(case.previous), case.case.bits)]
         # Models that draw do not all take a system text.
         text = f"{ANSWER.system}\n\n{answer_text(request)}"
         return Ask(
