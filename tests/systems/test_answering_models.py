@@ -98,7 +98,8 @@ def test_options_are_listed_once_and_with_their_letters():
     listed = "Which side?\nOptions:\nA. left\nB: Right"
     given = Case("1", None, listed, choices=("A. left", "B. right"))
     assert answer_text(request(given)).count("left") == 1
-    assert lettered(("(A) one", "two")) == ["(A) one", "B. two"]
+    assert lettered(("(A) one", "(B) two")) == ["(A) one", "(B) two"]
+    assert lettered(("E. coli", "S. aureus")) == ["A. E. coli", "B. S. aureus"]
     # The words hold no key to the answer.
     secret = asked.question(answer="C. both", key="both", organ="liver", description="hidden")
     assert answer_text(request(secret)) == answer_text(request(asked.question()))

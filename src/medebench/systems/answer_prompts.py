@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from medebench.cases.choice_options import Option, read_options
 from medebench.models.prompt_text import put
 from medebench.systems.request import Request
 from medebench.tasks.medgen_tasks import answer_kind
@@ -51,8 +52,6 @@ def _read() -> AnswerPrompts:
 
 
 ANSWER = _read()
-#: A letter before an option, as sets write it ("B. Thyroid", "(B) Thyroid").
-_LETTER = re.compile(r"\(?[A-Z]\s*[.):]\s*")
 
 
 def answer_kind_of(request: Request) -> str:
@@ -70,11 +69,8 @@ def answer_text(request: Request) -> str:
 
 
 def lettered(options: Sequence[str]) -> list[str]:
-    """Each option behind its letter; some sets have written that already."""
-    return [
-        one if _LETTER.match(one) else f"{chr(65 + number)}. {one}"
-        for number, one in enumerate(options)
-    ]
+    """Each option behind its letter, as the set writes it if it does."""
+    return [f"{one.lead or f'{one.letter}. '}{one.text}" for one in read_options(options)]
 
 
 def told_of(request: Request, sent: str) -> dict[str, Any]:
@@ -83,16 +79,14 @@ def told_of(request: Request, sent: str) -> dict[str, Any]:
 
 
 def _lists(instruction: str, options: Sequence[str]) -> bool:
-    """Whether it says which letter stands for which option."""
+    """Whether it says itself which letter stands for which option."""
     said = _squeezed(instruction)
-    return all(_listed(one).search(said) for one in lettered(options))
+    return all(_listed(one).search(said) for one in read_options(options))
 
 
-def _listed(option: str) -> re.Pattern[str]:
-    marked = _LETTER.match(option)
-    assert marked is not None
-    letter, text = marked[0].strip("( ")[0].lower(), _squeezed(option[marked.end() :])
-    return re.compile(rf"(?<!\w)\(?{letter}\s*[.):]\s*{re.escape(text)}")
+def _listed(option: Option) -> re.Pattern[str]:
+    letter, text = option.letter.lower(), re.escape(_squeezed(option.text))
+    return re.compile(rf"(?<!\w){letter}\s*[.):\]]\s*{text}")
 
 
 def _squeezed(text: str) -> str:

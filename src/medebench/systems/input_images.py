@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medebench.cases.open_case import OpenCase
-from medebench.images.input_sheet import input_sheet
 from medebench.images.outline import on_screen
 from medebench.images.picture import Picture, resize
 from medebench.models.prompt_text import put
@@ -20,10 +19,10 @@ Several = Literal["separate", "sheet"]
 
 def input_images(case: OpenCase, several: Several = "separate") -> list[Picture]:
     """All images a system is given, in their order; with `sheet` never more than one."""
-    images = [case.image(role) for role in case.case.inputs()]
-    if several == "separate" or len(images) < 2:
-        return images
-    return [input_sheet([on_screen(one, case.data_range) for one in images])]
+    roles = list(case.case.inputs())
+    if several == "separate" or len(roles) < 2:
+        return [case.image(role) for role in roles]
+    return [case.sheet]
 
 
 def screen_images(case: OpenCase, several: Several, most: int) -> list[NDArray[np.uint8]]:

@@ -48,5 +48,6 @@ MEDGEN = MixedTask(
     takes=("previous", "prompt"),
     metrics=tuple(dict.fromkeys(name for one in MEDGEN_TASKS.values() for name in one.metrics)),
     groups=("task", "format", "modality", "subtask"),
+    rubric="medgen-clinical",
     noun="output",
 )

@@ -10,5 +10,6 @@ VQA = Task(
     gives=("text",),
     takes=("previous", "prompt"),
     groups=("task", "modality", "subtask"),
+    rubric="medgen-clinical",
     noun="answer",
 )
