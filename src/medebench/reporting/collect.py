@@ -74,9 +74,20 @@ class Entry:
 
     @property
     def sees(self) -> str:
-        """ "sees the ROI", or nothing."""
+        """ "sees the ROI", "was not shown the input", or nothing."""
         what = ["the ROI" if s == "roi" else f"the {s}" for s in self.run.info.sees]
-        return f"sees {' and '.join(what)}" if what else ""
+        told = [f"sees {' and '.join(what)}"] if what else []
+        return " and ".join([*told, *self._blind])
+
+    @property
+    def _blind(self) -> list[str]:
+        """Pictures that were painted from words alone, by what the ledger says of each."""
+        rows = [one for one in self.outputs.values() if one.reason is None]
+        blind = sum(one.detail.get("input_shown") is False for one in rows)
+        if not blind:
+            return []
+        few = "" if blind == len(rows) else f" of {blind:,} of {len(rows):,} outputs"
+        return [f"was not shown the input{few}"]
 
     @property
     def steered(self) -> str:
