@@ -227,7 +227,7 @@ class _Maker:
 
     def mean(self, entry: Entry, score: Score) -> Estimate:
         found = self.statistics.overall.get((self.material.basis, entry.name, score.name))
-        return found.micro if found else Estimate()
+        return found.of(self.material.mean) if found else Estimate()
 
     def weakest(self, entry: Entry) -> str:
         """The group where the first leading score is worst."""

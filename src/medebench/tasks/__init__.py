@@ -8,7 +8,7 @@ from medebench.registry import Registry
 from medebench.tasks.card import Card, CardImage, CardText
 from medebench.tasks.editing import EDITING
 from medebench.tasks.generation import GENERATION
-from medebench.tasks.medgen import MEDGEN
+from medebench.tasks.medgen import MEDGEN, MixedTask
 from medebench.tasks.task import Task
 from medebench.tasks.vqa import VQA
 
@@ -51,6 +51,7 @@ __all__ = [
     "Card",
     "CardImage",
     "CardText",
+    "MixedTask",
     "Task",
     "find_task",
     "list_tasks",

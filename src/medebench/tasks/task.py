@@ -34,6 +34,10 @@ class Task:
     headline: tuple[str, ...] = ()
     #: Named groups of cases that tables break results down by, the first one leading.
     groups: tuple[str, ...] = ("task",)
+    #: Of these, those whose tables stand alone; the others are broken down within the leading one.
+    alone: tuple[str, ...] = ()
+    #: Whether means over the leading groups come first: else large groups would weigh most.
+    macro: bool = False
     #: The rubric that a model judges by where none is named.
     rubric: str = ""
     #: What one such output is called, and several.
@@ -49,6 +53,10 @@ class Task:
     def set_aside(self, case: Case) -> frozenset[str]:
         """Which of the default metrics are not about this case."""
         return frozenset()
+
+    def is_open(self, case: Case) -> bool:
+        """Whether there are many right images: likeness to the reference then ranks nobody."""
+        return False
 
     def lacks(self, case: Case) -> tuple[str, ...]:
         """What the task needs and the case does not have."""

@@ -93,7 +93,7 @@
     const score = byName.get(groupScore.value);
     const basis = groupBasis ? groupBasis.value : data.basis;
     const chosen = finer() ? finer().value : data.groups[0][1];
-    const heads = data.groups.filter(([, plural], i) => i === 0 || plural === chosen).map(([label]) => label);
+    const heads = data.groups.find(([, plural]) => plural === chosen)[2];
     const { rows, cells } = data.finer[chosen][basis];
     const grid = cells[score.name];
     const known = grid.flat().filter((cell) => cell && cell[0] !== null).map((cell) => cell[0]);
