@@ -1,7 +1,4 @@
-"""A small set of all 16 tasks, systems that are good, weak or silent, and metrics of their texts.
-
-The metrics have the names of the built-in ones, which take their place as soon as they exist.
-"""
+"""A small set of all 16 tasks, systems that are good, weak or silent, and simple metrics."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from PIL import Image
 
 import medebench as mb
 from medebench.cases import Case, CaseSet
-from medebench.metrics import METRICS, Measured
+from medebench.metrics import Measured
 from medebench.tasks.medgen import MEDGEN, MixedTask
 from medebench.tasks.medgen_tasks import MEDGEN_TASKS
 
@@ -28,10 +25,10 @@ FORMATS = {"vqa": "VQA", "editing": "ImageEditing", "generation": "MultimodalGen
 
 #: How the answers of a task are read, and what is then scored.
 SCORED = {
-    "letter": ("choice_accuracy",),
-    "gap": ("gap_accuracy", "token_f1"),
-    "free": ("key_accuracy", "token_f1"),
-    "report": ("token_f1",),
+    "letter": ("toy_choice_accuracy",),
+    "gap": ("toy_gap_accuracy", "toy_token_f1"),
+    "free": ("toy_key_accuracy", "toy_token_f1"),
+    "report": ("toy_token_f1",),
     None: (),
 }
 
@@ -45,8 +42,9 @@ class Mixed(MixedTask):
         return frozenset({"ssim", "psnr", *METRICS_HERE}) - {*SCORED[about.answer], *images}
 
 
-METRICS_HERE = ("choice_accuracy", "gap_accuracy", "key_accuracy", "token_f1")
-MIXED = Mixed(**{field.name: getattr(MEDGEN, field.name) for field in fields(MEDGEN)})
+METRICS_HERE = ("toy_choice_accuracy", "toy_gap_accuracy", "toy_key_accuracy", "toy_token_f1")
+_GIVEN = {field.name: getattr(MEDGEN, field.name) for field in fields(MEDGEN)}
+MIXED = Mixed(**_GIVEN | {"headline": (*METRICS_HERE[:3], "ssim"), "rubric": ""})
 
 
 def draw(folder: Path, name: str, side: str, noise: int, seed: int) -> Path:
@@ -155,9 +153,9 @@ class Frequent(mb.System):
 
 
 @mb.metric(
-    "choice_accuracy", "right option", label="choice accuracy", needs=("choices",), of="text"
+    "toy_choice_accuracy", "right option", label="choice accuracy", needs=("choices",), of="text"
 )
-def choice_accuracy(case, text):
+def toy_choice_accuracy(case, text):
     found = set(re.findall(r"\b([A-D])\b", text))
     chance = {"chance": 1 / len(case.case.choices)}
     if len(found) != 1:
@@ -167,21 +165,21 @@ def choice_accuracy(case, text):
     return Measured(float(right), {"status": "read", "letter": letter, **chance})
 
 
-@mb.metric("gap_accuracy", "right word in the gap", label="gap accuracy", of="text")
-def gap_accuracy(case, text):
+@mb.metric("toy_gap_accuracy", "right word in the gap", label="gap accuracy", of="text")
+def toy_gap_accuracy(case, text):
     return Measured(float(text.strip(". ").lower() == case.case.answer), {"status": "read"})
 
 
-@mb.metric("key_accuracy", "right key", label="key accuracy", needs=("key",), of="text")
-def key_accuracy(case, text):
+@mb.metric("toy_key_accuracy", "right key", label="key accuracy", needs=("key",), of="text")
+def toy_key_accuracy(case, text):
     if case.case.key not in SIDES:
         raise mb.Undefined("no side asked")
     told = [one for one in SIDES if one in text]
     return Measured(float(told == [case.case.key]), {"status": "stated" if told else "not_stated"})
 
 
-@mb.metric("token_f1", "words in common", label="token F1", needs=("answer",), of="text")
-def token_f1(case, text):
+@mb.metric("toy_token_f1", "words in common", label="token F1", needs=("answer",), of="text")
+def toy_token_f1(case, text):
     one, other = (set(re.findall(r"\w+", t.lower())) for t in (text, case.case.answer))
     return 2 * len(one & other) / max(1, len(one) + len(other))
 
@@ -197,6 +195,6 @@ def make_runs(folder: Path) -> list[mb.Run]:
         info = run.info.model_copy(update={"control": True})
         (run.path / "run.json").write_text(info.model_dump_json())
     runs = [mb.open_run(run.path) for run in made]
-    texts = [one if one in METRICS.builtin else f"{HERE}:{one}" for one in METRICS_HERE]
+    texts = [f"{HERE}:{one}" for one in METRICS_HERE]
     mb.score(runs, ",".join(["ssim", "psnr", *texts]))
     return runs

@@ -180,7 +180,7 @@ def _place(score: Score) -> tuple[int, int, str]:
         encoder = score.encoder.replace(PUBLISHED_ENCODER, "")
         return 4, list(LEARNED).index(score.family), encoder
     first = {"ea": 0, "intended": 0, "cp": 1, "vq": 2}.get(score.dimension, 3)
-    return first, _index(_ORDER, score.name), score.name
+    return first, _index(_ORDER, score.name.removesuffix(DESCRIBED)), score.name
 
 
 def _index(names: Sequence[str], name: str) -> int:

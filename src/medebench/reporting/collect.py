@@ -270,8 +270,9 @@ class Material:
 
     @property
     def leading(self) -> list[Score]:
-        """What the headline table shows."""
-        return leading(self.scores)
+        """What the headline table shows; of several kinds of work, what leads each of them."""
+        leads = dimensions(self.scores, "", self.task) if self.mixed else []
+        return leads or leading(self.scores)
 
     @property
     def learned(self) -> list[Score]:
