@@ -16,6 +16,7 @@ from medebench.reporting.format_tables import counts_table, format_tables
 from medebench.reporting.headline_table import make_table
 from medebench.reporting.score_agreement import Means, agreement_table
 from medebench.reporting.statistics import compute
+from medebench.reporting.verdict import make_verdicts
 from medebench.tasks.medgen_tasks import MEDGEN_TASKS
 from tests.reporting.mixed_runs import EACH, make_runs
 
@@ -150,3 +151,16 @@ def test_the_page_has_all_of_it(runs, tmp_path):
     assert {row["over"] for row in formats} == {"tasks"}
     assert {*formats[0]} >= {"format", "mean", "low", "high", "scored", "total"}
     assert "task" not in formats[0]
+
+
+def test_the_verdict_asks_for_more_than_guessing_and_every_control(material, statistics):
+    verdicts = make_verdicts(material, statistics, "toy_choice_accuracy")
+    told = {v.entry.name: {a.question: a for a in v.answers} for v in verdicts.models}
+    # Three of four are right, and that is not more than guessing can do.
+    assert told["good"]["choice accuracy"].mark == "unknown"
+    assert "not surely above" in told["good"]["choice accuracy"].words
+    assert told["weak"]["key accuracy"].mark == "no"
+    assert told["weak"]["SSIM"].words == "not surely above identity"
+    assert "SSIM, described" not in verdicts.questions
+    assert [v.trust.mark for v in verdicts.models] == ["unknown", "no"]
+    assert "over" in verdicts.models[0].weakest

@@ -208,7 +208,8 @@ def _example_pictures(
     for one in found:
         place = one.entry.index, one.case, one.k
         pack, case = views.pack_of(one.case), views.cases[one.case]
-        for key in (case.key("previous"), case.key("reference"), views.outputs[place].key):
+        labels = "previous", "reference", "Input", "Reference"
+        for key in (*filter(None, map(case.key, labels)), views.outputs[place].key):
             yield "small", pack, key
         for over in views.overlays.get(place, ()) if isinstance(one, Found) else ():
             yield "lines", pack, over.key

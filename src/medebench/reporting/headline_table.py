@@ -137,8 +137,9 @@ class HeadlineTable:
 
     def basis_name(self, basis: str) -> str:
         """As switches call it."""
+        failed = "as doing nothing" if self.editing else "at their worst"
         names = {"own": "delivered", "shared": f"delivered, {self.n_shared:,} shared cases"}
-        return names.get(basis, "all asked for, failures as doing nothing")
+        return names.get(basis, f"all asked for, failures {failed}")
 
     def rankings(self, basis: str) -> list[str]:
         """Where the best is not the best of the printed means, because those are over other cases.
