@@ -356,7 +356,6 @@ def test_what_cannot_be_done_for_texts_is_told_before_any_work(run, small_set, t
         ["score", edited.path, "--metrics", f"{HERE}:right"],
         ["score", edited.path, "--judge", "openai:test", "--rubric", f"{HERE}:RUBRIC"],
         ["ground", run.path],
-        ["judge", "audit", "--judge", "openai:test", "--cases", CASES],
         ["judge", "audit", "--judge", "openai:test", "--rubric", f"{HERE}:RUBRIC"],
     ):
         result = call(*words)

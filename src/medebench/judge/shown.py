@@ -23,6 +23,8 @@ class Shown:
 
     case: Case
     roles: Mapping[str, Image | str]
+    #: Added to what decides the order, where the rubric shuffles.
+    seed: str = ""
 
 
 @dataclass(frozen=True)
@@ -37,10 +39,10 @@ class View:
         given = {role: part for role, part in parts.items() if part is not None}
         own = _of_case(case)
         # Tells what the case lacks before anything is decoded or encoded.
-        self.rubric.fill(case.case, {*given, *own})
+        filled = self.rubric.fill(case.case, {*given, *own})
         kept: dict[str, Image | str] = case.memo.setdefault(f"as sent, {self.image_size}", {})
         roles: dict[str, Image | str] = {}
-        for role in self.rubric.roles:
+        for role in filled.roles:
             if role in given:
                 roles[role] = self._sent(case, given[role])
             elif role in own:

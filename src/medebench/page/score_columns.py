@@ -229,8 +229,14 @@ def _describe(name: str, detail: Mapping[str, object]) -> Score:
         repeats = int(str(detail.get("repeats") or 1))
         full += f", mean of {repeats} repeats" if repeats > 1 else ""
         stand_in = judge == "offline" or bool(detail.get("stand_in"))
-        facts = 0.0, 1.0, 3, kind, full, stand_in, repeats
-        return Score(name, label, summary, "higher", *facts, of="output")
+        # A rubric may count errors instead of giving grades.
+        count = told.better == "lower"
+        way: tuple[Literal["higher", "lower"], float, float] = (
+            ("lower", told.low, told.high) if count else ("higher", 0.0, 1.0)
+        )
+        decimals = _decimals(told) if count else 3
+        made = Score(name, label, summary, *way, decimals, kind, full, stand_in, repeats)
+        return replace(made, of="output")
     if learned := find_learned(name):
         # Asked of the family, because an encoder may lie in a folder that only its user has.
         family, encoder = learned.name, learned.which or ""

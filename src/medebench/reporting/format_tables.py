@@ -15,10 +15,11 @@ from medebench.page.table import Cell, Column, Group, Row, Table
 from medebench.reporting.answers_read import AnswersRead, answers_read
 from medebench.reporting.collect import Entry, Material
 from medebench.reporting.statistics import Statistics, Summary
+from medebench.tasks.medgen_tasks import Format
 
 #: The group of cases that is a format.
 FORMAT = "format"
-TITLES = {
+TITLES: dict[Format, str] = {
     "vqa": "Questions",
     "editing": "Editing",
     "generation": "Image with text",
@@ -44,7 +45,8 @@ def format_tables(material: Material, statistics: Statistics, lead: str) -> list
     found = statistics.finer[FORMAT]
     [column] = [group.column for group in material.groups if group.name == FORMAT]
     names = {key[3] for key in found}
-    ordered = [*(name for name in TITLES if name in names), *sorted(names - {*TITLES})]
+    titles = {str(name): title for name, title in TITLES.items()}
+    ordered = [*(name for name in titles if name in names), *sorted(names - {*titles})]
     chance = {one.score.name: one for one in answers_read(material)}
     tables = []
     for name in ordered:
@@ -57,7 +59,7 @@ def format_tables(material: Material, statistics: Statistics, lead: str) -> list
         tasks = material.frame.filter(material.frame[column] == name)["group"].unique().sort()
         table = _table(material, found, scores, name, chance)
         described = any(score.described for score in scores)
-        title = TITLES.get(name, name.capitalize())
+        title = titles.get(name, name.capitalize())
         tables.append(FormatTable(name, title, tuple(tasks), table, described))
     return tables
 
@@ -78,7 +80,7 @@ def _table(
             rows.append(guess)
         groups += [Group(rows, title)] if rows else []
     columns = [Column(s.label, better=s.better, stand_in=s.stand_in) for s in scores]
-    return Table([Column("Run", "left"), *columns], groups, TITLES.get(name, name))
+    return Table([Column("Run", "left"), *columns], groups, name)
 
 
 def _row(

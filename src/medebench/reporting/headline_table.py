@@ -17,7 +17,7 @@ from medebench.reporting import headline_formats
 from medebench.reporting.ceiling import score_ceiling
 from medebench.reporting.collect import Entry, Failures, Material, collect
 from medebench.reporting.statistics import Statistics, Summary, compute, lifted
-from medebench.reporting.steering import not_blind
+from medebench.reporting.steering import not_blind, of_one_family
 from medebench.runs.run_folder import Run
 
 if TYPE_CHECKING:
@@ -130,7 +130,9 @@ class HeadlineTable:
         if any(score.stand_in for score in self.columns):
             found.append(f"{listed([s.label for s in self.columns if s.stand_in])}: {STAND_IN}.")
         found += [ceiling] if (ceiling := score_ceiling(self)) else []
-        found.extend(not_blind([row.entry for row in self.rows if row.entry], self.columns))
+        entries = [row.entry for row in self.rows if row.entry]
+        found.extend(not_blind(entries, self.columns))
+        found.extend(of_one_family(entries, self.columns))
         found.extend(self.gaps())
         found.extend(self.lacking())
         return found

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
 import polars as pl
 
+from medebench.analysis.pass_rates import PassRate, pass_rates
+from medebench.analysis.published_medgen import (
+    PublishedColumn,
+    PublishedFormat,
+    PublishedVersion,
+    published_medgen,
+)
 from medebench.page.number import NONE, number, percent
 from medebench.page.palette import run_colours
 from medebench.page.table import Cell, Column, Group, Row, Table
 from medebench.reporting.collect import Entry, Material
 from medebench.reporting.format_tables import FORMAT, TITLES
-from medebench.reporting.later_parts import pass_rates, published_versions
 from medebench.reporting.score_agreement import Means, agreement_table
 from medebench.reporting.statistics import Statistics
+from medebench.tasks.medgen_tasks import Format
+
+_BETTER: dict[str, Literal["higher", "lower"]] = {"higher": "higher", "lower": "lower"}
 
 
 @dataclass(frozen=True)
@@ -41,15 +50,17 @@ def paper_tables(material: Material, statistics: Statistics) -> list[PaperTable]
         _of(material, statistics, version, name)
         for name in TITLES
         if name in there
-        for version in published_versions()
+        for version in published_medgen()
         if name in version.formats
     ]
 
 
-def _of(material: Material, statistics: Statistics, version: Any, name: str) -> PaperTable:
+def _of(
+    material: Material, statistics: Statistics, version: PublishedVersion, name: Format
+) -> PaperTable:
     printed = version.formats[name]
     heads = [
-        Column(f"{one.label}{f' ({one.unit})' if one.unit else ''}", better=one.better)
+        Column(f"{one.label}{f' ({one.unit})' if one.unit else ''}", better=_BETTER[one.better])
         for one in printed.columns
     ]
     colours = run_colours(len(material.models), len(material.controls))
@@ -75,7 +86,9 @@ def _of(material: Material, statistics: Statistics, version: Any, name: str) -> 
     return PaperTable(name, title, table, notes, _agreement(printed), bool(own))
 
 
-def _own(statistics: Statistics, material: Material, entry: Entry, column: Any, name: str) -> Cell:
+def _own(
+    statistics: Statistics, material: Material, entry: Entry, column: PublishedColumn, name: str
+) -> Cell:
     """The published variant on these cases, in the unit of the paper, over cases as there."""
     place = material.comparable, entry.name, column.metric, name
     found = statistics.finer[FORMAT].get(place) or statistics.finer[FORMAT].get(
@@ -87,7 +100,7 @@ def _own(statistics: Statistics, material: Material, entry: Entry, column: Any, 
     return Cell(number(value, 2), part=f"{found.scored:,} of {found.total:,}", value=value)
 
 
-def _agreement(printed: Any) -> Table | None:
+def _agreement(printed: PublishedFormat) -> Table | None:
     scores = [
         Means(
             column.label,
@@ -101,11 +114,10 @@ def _agreement(printed: Any) -> Table | None:
 
 def pass_rate_table(material: Material) -> Table | None:
     """Shares of the runs' outputs that pass the published thresholds, of all versions."""
-    rates = pass_rates()
-    if rates is None or not material.mixed:
+    if not material.mixed:
         return None
     colours = run_colours(len(material.models), len(material.controls))
-    found = {entry.name: rates(_rows_of(material, entry)) for entry in material.entries}
+    found = {entry.name: pass_rates(_rows_of(material, entry)) for entry in material.entries}
     labels = dict.fromkeys(
         (one.threshold.text, one.threshold.version) for some in found.values() for one in some
     )
@@ -127,7 +139,7 @@ def _rows_of(material: Material, entry: Entry) -> pl.DataFrame:
     return own.with_columns(metric=pl.col("metric").str.strip_suffix("_described"))
 
 
-def _rate(one: Any) -> Cell:
+def _rate(one: PassRate | None) -> Cell:
     if one is None or one.of_scored is None:
         return Cell(NONE)
     part = f"{percent(one.of_all)} with {one.failed:,} failed" if one.failed else ""

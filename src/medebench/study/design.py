@@ -43,8 +43,8 @@ _FILE = Path(__file__).with_name("questions.json")
 *_EDITING, OVERALL = TypeAdapter(list[Question]).validate_json(_FILE.read_bytes())
 #: The dimensions of editing, by key.
 EDITING = {one.key: one for one in _EDITING}
-#: A line of a rubric that says what a score stands for: "7-8 = ...".
-_SCALE = re.compile(r"\d+(\s*[-–]\s*\d+)?\s*=")
+#: A line of a rubric that says what a score stands for: "7-8 = ...", "highest = ...".
+_SCALE = re.compile(r"(\d+(\s*[-–]\s*\d+)?|lowest|middle|highest)\s*=")
 
 
 class StudiedRun(BaseModel):
@@ -240,7 +240,9 @@ def usual_questions(task: CaseTask) -> list[Question]:
     if not task.rubric:
         return [OVERALL]
     rubric = load_rubric(task.rubric)
-    return [_of_criterion(score, rubric.criteria[score]) for score in rubric.scores]
+    # People are asked about nothing that such outputs do not have.
+    scores = [one for one in rubric.scores if set(rubric.parts.get(one, ())) <= set(task.gives)]
+    return [_of_criterion(score, rubric.criteria[score]) for score in scores]
 
 
 def choose_questions(task: CaseTask, keys: Sequence[str] | None) -> list[Question]:

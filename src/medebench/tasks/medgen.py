@@ -55,5 +55,6 @@ MEDGEN = MixedTask(
     groups=("task", "format", "modality", "subtask"),
     alone=("format", "modality"),
     macro=True,
+    rubric="medgen-clinical",
     noun="output",
 )

@@ -14,5 +14,6 @@ VQA = Task(
     takes=("previous", "prompt"),
     headline=ANSWERS,
     groups=("task", "modality", "subtask"),
+    rubric="medgen-clinical",
     noun="answer",
 )
