@@ -143,6 +143,10 @@ class Weak(_Answering):
     _wrong, _fails = 2, 4
 
 
+class Worse(_Answering):
+    _wrong = 1
+
+
 class Frequent(mb.System):
     """The most frequent answer."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from medebench.analysis import Bounds, Comparison, compare_runs
+from medebench.analysis import Comparison, compare_runs
 from medebench.analysis.failure_cost import is_failure
 from medebench.page.number import between, listed, percent
 from medebench.page.palette import run_colours
@@ -132,9 +132,7 @@ def _against(
         k=pl.lit(0, frame.schema["k"]),
     )
     pairs = [(name, _CHANCE + "\x1f") for name in names]
-    found = compare_runs(
-        pl.concat([frame, guess]), score.name, pairs=pairs, bounds=Bounds(-1.0, 1.0)
-    )
+    found = compare_runs(pl.concat([frame, guess]), score.name, pairs=pairs, bounds=score.bounds)
     return {one.run_a: one for one in found}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from medebench.entry import Entry
 from medebench.errors import InputError
 from medebench.registry import Registry
-from medebench.tasks.card import Card, CardImage, CardText
+from medebench.tasks.card import Card, CardImage, CardText, Span
 from medebench.tasks.editing import EDITING
 from medebench.tasks.generation import GENERATION
 from medebench.tasks.medgen import MEDGEN, MixedTask
@@ -52,6 +52,7 @@ __all__ = [
     "CardImage",
     "CardText",
     "MixedTask",
+    "Span",
     "Task",
     "find_task",
     "list_tasks",
