@@ -18,8 +18,7 @@ CASES = (
     *("vqa-multiple-choice-000003", "vqa-report-generation-000002"),
     *("editing-style-transfer-000002", "generation-organic-removal-000002"),
 )
-SHOWN = """
-return [...document.querySelectorAll('.tile.output')].map((tile) => [
+SHOWN = """[...document.querySelectorAll('.tile.output')].map((tile) => [
   tile.querySelectorAll('.frame').length, tile.querySelectorAll('.prose').length,
   tile.querySelectorAll('.none').length])
 """
