@@ -19,6 +19,7 @@ from medebench.judge import find_judge
 from medebench.judge.parser import parse
 from medebench.judge.question_form import Slot
 from medebench.judge.rubric_files import builtin_rubrics, load_rubric
+from medebench.judge.shown import LONGEST_TEXT, View
 from medebench.judge.shown_order import by_role
 from medebench.metrics import Undefined
 from medebench.models import Caller
@@ -496,3 +497,14 @@ def test_what_is_shown_travels_and_holds_nothing_of_the_case(tmp_path):
     sent = "\n".join(call.texts)
     assert not any(secret in sent for secret in ("turn-0", "projection", ".png", "unified"))
     assert not any(isinstance(part, Slot) for part in call.texts)
+
+
+def test_a_text_without_end_is_shown_in_part():
+    case = mb.open_case(next(one for one in cases() if one.id == "ask-0"))
+    view = View(load_rubric("medgen-clinical"), 256)
+    shown = view.show(case, mb.Output(text="left " * 10_000)).roles["output_text"]
+    assert len(shown) < LONGEST_TEXT + 60 and shown.endswith(
+        "[20,000 more characters are not shown]"
+    )
+    whole = view.show(case, mb.Output(text="left " * 6_000)).roles["output_text"]
+    assert whole == "left " * 6_000
