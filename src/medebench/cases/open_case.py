@@ -64,6 +64,16 @@ class OpenCase:
         return once(kept, role, lambda: _locked(read_picture(self.case.images[role])))
 
     @cached_property
+    def sheet(self) -> Picture:
+        """All input images on one numbered sheet, for what takes a single image."""
+        from medebench.images.input_sheet import input_sheet
+
+        roles = list(self.case.inputs())
+        if not roles:
+            raise InputError(f"case {self.case.id}: has no input image")
+        return _locked(input_sheet([self.image(role) for role in roles]))
+
+    @cached_property
     def source(self) -> str:
         """Hash of the input's pixels: cases that share it are not independent."""
         if not (roles := list(self.case.inputs())):

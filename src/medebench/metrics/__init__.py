@@ -38,8 +38,34 @@ _EDITING = {
     "edit_residual": "medebench.metrics.intended:EDIT_RESIDUAL",
 }
 #: Of answers and of images with text (metrics/text/); a row a line.
-_TEXT: dict[str, str] = {}
-METRICS = Registry("metric", "medebench.metrics", _EDITING | _TEXT)
+_TEXT: dict[str, str] = {
+    "bleu_sacre": "medebench.metrics.text.bleu_sacre:BLEU_SACRE",
+    "rouge_l": "medebench.metrics.text.rouge_l:ROUGE_L",
+    "cider": "medebench.metrics.text.cider:CIDER",
+    "finding_precision": "medebench.metrics.text.finding_scores:FINDING_PRECISION",
+    "finding_recall": "medebench.metrics.text.finding_scores:FINDING_RECALL",
+    "finding_f1": "medebench.metrics.text.finding_scores:FINDING_F1",
+    "findings_hallucinated": "medebench.metrics.text.finding_scores:FINDINGS_HALLUCINATED",
+    "findings_omitted": "medebench.metrics.text.finding_scores:FINDINGS_OMITTED",
+    "finding_coverage": "medebench.metrics.text.finding_scores:FINDING_COVERAGE",
+    "report_sections": "medebench.metrics.text.report_sections:REPORT_SECTIONS",
+    "finding_f1_findings": "medebench.metrics.text.report_sections:FINDING_F1_FINDINGS",
+    "finding_f1_impression": "medebench.metrics.text.report_sections:FINDING_F1_IMPRESSION",
+    "rouge_l_findings": "medebench.metrics.text.report_sections:ROUGE_L_FINDINGS",
+    "rouge_l_impression": "medebench.metrics.text.report_sections:ROUGE_L_IMPRESSION",
+}
+#: How large an image came, and the metrics of MedGEN-Bench as it published them.
+_MEDGEN = {
+    "output_aspect_ratio": "medebench.metrics.output_size:OUTPUT_ASPECT_RATIO",
+    "output_size_ratio": "medebench.metrics.output_size:OUTPUT_SIZE_RATIO",
+    "psnr_medgen": "medebench.metrics.medgen.published_pixels:PSNR_MEDGEN",
+    "ssim_medgen": "medebench.metrics.medgen.published_pixels:SSIM_MEDGEN",
+    "bleu_medgen": "medebench.metrics.medgen.published_texts:BLEU_MEDGEN",
+    "exact_medgen": "medebench.metrics.medgen.published_texts:EXACT_MEDGEN",
+    "exact_medgen_v2": "medebench.metrics.medgen.published_texts:EXACT_MEDGEN_V2",
+    "token_f1_medgen": "medebench.metrics.medgen.published_texts:TOKEN_F1_MEDGEN",
+}
+METRICS = Registry("metric", "medebench.metrics", _EDITING | _TEXT | _MEDGEN)
 
 
 #: In a list of names: those of edited images that need nothing, and all whose weights are here.

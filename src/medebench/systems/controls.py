@@ -28,6 +28,14 @@ class Identity(_Control):
         return Output(request.case.previous)
 
 
+class Blank(_Control):
+    summary = "gives an empty picture"
+
+    def edit(self, request: Request) -> Output:
+        previous = request.case.previous
+        return Output(np.full_like(previous, (request.case.data_range + 1) // 2))
+
+
 class Reference(_Control):
     """Of a task that asks for a text, too."""
 

@@ -25,11 +25,14 @@ def read_records(path: Path) -> list[Any]:
         return _csv(path, text)
     if path.suffix.lower() == ".jsonl":
         lines = enumerate(text.split("\n"), start=1)
-        return [_json(f"{path}, line {number}", line) for number, line in lines if line.strip()]
-    return _samples(path, _json(str(path), text))
+        return [
+            parse_json(f"{path}, line {number}", line) for number, line in lines if line.strip()
+        ]
+    return _samples(path, parse_json(str(path), text))
 
 
-def _json(where: str, text: str) -> Any:
+def parse_json(where: str, text: str) -> Any:
+    """JSON without NaN; `where` names the file, and perhaps the line, in messages."""
     try:
         return json.loads(text, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
