@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @guarded
 def make(
-    kind: Annotated[str, typer.Argument(help="What to make: phantoms or chest-phantoms.")],
+    kind: Annotated[str, typer.Argument(help="phantoms, chest-phantoms or medgen-phantoms.")],
     out: Annotated[Path, typer.Option(help="Folder to write; must not exist yet.")],
     count: Annotated[int, typer.Option(min=1, max=100_000, help="How many cases.")] = 130,
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same pixels.")] = 0,
@@ -26,11 +26,15 @@ def make(
 ) -> None:
     """Draw phantoms: medical-looking cases in the layout of the MedEBench release.
 
+    Those of MedGEN-Bench are a plain folder with a table; load them with --task medgen.
+
     Examples:
 
         medebench cases make phantoms --count 130 --seed 0 --out phantoms
 
         medebench cases make chest-phantoms --count 64 --out chests
+
+        medebench cases make medgen-phantoms --count 192 --out medgen
     """
     from medebench.cases.drawn_set import DrawnSet
     from medebench.cases.load import CASE_SETS

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from medebench.cases.case import Case
 from medebench.cases.caseset import CaseSet
 from medebench.errors import BusyError, ImageError, InputError
 from medebench.files import TEMPORARY, read_bytes, sweep, unwritable, write_json
@@ -108,8 +109,10 @@ class RunInfo(BaseModel):
     #: The judge that looked at outputs while they were made: its scores of them are not blind.
     judged_by: str = ""
     adopted_from: str | None = None
-    #: Pictures of an adopted folder that are named after no case.
+    #: Files of an adopted folder, or records of a results file, that belong to no case.
     unmatched: list[str] = []
+    #: Records of an adopted results file that say again what an earlier one said.
+    repeated: int = 0
     seed: int = 0
     outputs_per_case: int = Field(1, ge=1)
     cases: CasesInfo
@@ -184,6 +187,7 @@ class Run:
         self._files: dict[tuple[str, int], str] = {}
         #: The ledger while it is open, and the thread that may use it.
         self._ledger: tuple[Ledger, int] | None = None
+        self._whole_set: CaseSet
 
     def __getstate__(self) -> dict[str, Any]:
         """What travels to another process: where it is and what it is about."""
@@ -212,6 +216,10 @@ class Run:
     def output_files(self, case_id: str, k: int) -> OutputFiles:
         """The files of an output, one for each part that the task asks for."""
         return OutputFiles(self.edits / f"{case_id}_{k}", tuple(self.info.gives))
+
+    def asked_of(self, case: Case) -> tuple[Part, ...]:
+        """What the task asks for in this case; of a control, as much of it as it gives."""
+        return tuple(part for part in self.task.of(case).gives if part in self.info.gives)
 
     def output_path(self, case_id: str, k: int) -> Path:
         """The image of an output."""
@@ -247,6 +255,12 @@ class Run:
     def cases(self) -> CaseSet:
         """The cases the run is about, read again from where they were."""
         return self._cases(CasesNow(), self._case_rows())
+
+    @property
+    def whole_set(self) -> CaseSet:
+        """The set that the cases are of; the run may be about a part of it."""
+        _ = self.cases
+        return self._whole_set
 
     @cached_property
     def states(self) -> dict[str, CaseState]:
@@ -285,6 +299,7 @@ class Run:
             found = now.load(self.info.cases.source, self.info.task)
         except InputError as error:
             raise InputError(f"{self.path}: its cases cannot be read: {error}") from None
+        self._whole_set = found
         return found.select(ids=[case_id for case_id in rows if case_id in found])
 
     def _case_rows(self) -> dict[str, CaseRow]:

@@ -11,5 +11,6 @@ GENERATION = Task(
     takes=("previous", "prompt"),
     metrics=("ssim", "psnr"),
     groups=("task", "modality", "subtask"),
+    rubric="medgen-clinical",
     noun="image with text",
 )

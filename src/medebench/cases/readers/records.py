@@ -6,7 +6,7 @@ import json
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, cast
 
 from medebench.cases.case import Case, id_problem
 from medebench.cases.caseset import CaseSet, Problem
@@ -22,9 +22,10 @@ TEXTS = (
     *("modality", "url", "answer", "key"),
 )
 ROLES = ("previous", "reference", "roi", "keep")
+_FIELDS = ("bits", "images", "choices", "groups", "grid")
 #: Both spellings of the MedEBench release, the paper's figure, and our own.
 ALIASES = {
-    **{name: name for name in ("id", *TEXTS, *ROLES, "bits", "images", "choices", "groups")},
+    **{name: name for name in ("id", *TEXTS, *ROLES, *_FIELDS)},
     "instruction": "prompt",
     "detailed_prompt": "description",
     "detailed_description": "description",
@@ -121,6 +122,7 @@ def _case(case_id: str, values: dict[str, Any], files: RecordFiles) -> Case:
         images={role: path for role, path in images.items() if path is not None},
         choices=_choices(values.get("choices")),
         groups=_named_texts("groups", values.get("groups")),
+        grid=_grid(values.get("grid", "previous")),
         extra=values["extra"],
         **texts,  # type: ignore[arg-type]
     )
@@ -154,6 +156,13 @@ def _choices(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list) or not 2 <= len(value) <= MOST_NAMED:
         raise BadRecord("bad-field", "choices", f"expected a list of 2 to {MOST_NAMED} texts")
     return tuple(valid_text("choices", one) for one in value)
+
+
+def _grid(value: Any) -> Literal["previous", "reference"]:
+    if value not in ("previous", "reference"):
+        found = valid_text("grid", value)[:40]
+        raise BadRecord("bad-field", "grid", f"expected previous or reference, found {found!r}")
+    return cast(Literal["previous", "reference"], value)
 
 
 def _json(field: str, text: str) -> Any:
