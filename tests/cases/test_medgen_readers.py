@@ -371,3 +371,18 @@ def test_an_ordinary_table_is_not_taken_for_one_of_medgen(tmp_path):
     rows = [{"id": "1", "prompt": "Remove it.", "category": "edit", "task": "style-transfer"}]
     write_lines(tmp_path / "cases.jsonl", rows)
     assert load_cases(tmp_path).task == "editing"
+
+
+def test_a_table_of_ours_with_tasks_of_medgen_says_what_it_is(tmp_path):
+    """As the drawn cases are written: our own keys, and what is known of a record beside them."""
+    (tmp_path / "previous").mkdir()
+    (tmp_path / "previous" / "a.png").write_bytes(picture(1))
+    row = {"id": "a", "prompt": "What is it?", "task": "blank-filling", "answer": "it"}
+    row |= {"groups": {"format": "vqa"}, "sample_id": "medgen:VQA:blank-filling:000001"}
+    write_lines(tmp_path / "cases.jsonl", [row | {"recorded_modality": "CT", "metadata": {}}])
+    for place in (tmp_path, tmp_path / "cases.jsonl"):
+        found = load_cases(place)
+        assert found.task == "medgen" and found.cases[0].id == "a"
+    assert load_cases(tmp_path, task="vqa").task == "vqa"
+    write_lines(tmp_path / "cases.jsonl", [row | {"groups": {"format": "editing"}}])
+    assert load_cases(tmp_path).task == "editing"

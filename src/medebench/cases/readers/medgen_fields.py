@@ -14,7 +14,8 @@ from medebench.cases.readers.record_values import BadRecord, kind_of_value, vali
 LONGEST = 200_000
 #: Sections of a report in the order in which they are written down; others follow by name.
 SECTIONS = (
-    *("study", "examination", "modality", "clinical history", "indication", "history"),
+    *("study", "examination", "modality", "clinical history", "clinical indication"),
+    *("indication", "history"),
     *("technique", "comparison", "findings", "impression", "recommendation", "notification"),
 )
 _DEEPEST, _MOST_SECTIONS = 6, 64
