@@ -91,11 +91,8 @@ def _by_line(block: str, strict: bool) -> list[str]:
             return []
         if len(found) == len(_LETTERS):
             return []
-    return [] if any(_begins_another(text, at) for at, text in enumerate(found)) else found
-
-
-def _begins_another(text: str, at: int) -> bool:
-    return _mark(at + 1).search(text) is not None
+    # Behind the last one, another letter begins one more choice; before it, it is part of a text.
+    return [] if found and _mark(len(found)).search(found[-1]) else found
 
 
 def _in_line(block: str) -> list[str]:
