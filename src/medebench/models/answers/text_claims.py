@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from medebench.models.answers.answer_claim import Claim
-from medebench.models.answers.denial import is_denied
+from medebench.models.answers.denial import is_denied, is_supposed
 from medebench.models.answers.option_mentions import OptionTexts
 
 _EDGES = " \t\n\r.,;:!?\"'“”‘’()[]{}*#>•-–—。，：、"
@@ -66,7 +66,8 @@ def _claims(text: str, texts: OptionTexts) -> Iterator[Claim]:
         first = len(line) <= end - start + 1
         led = bool(_WORDS.match(texts.texts[place])) and text[end : end + 1] in ",.;:!\n"
         if not rest or (first and "\n" in text[end:]) or led:
-            yield Claim((place,), start, end)
+            every = (place, *_taken_back(text, end, texts)) if led else (place,)
+            yield Claim(tuple(dict.fromkeys(every)), start, end)
             if not rest:
                 return
     mentions = [
@@ -77,7 +78,8 @@ def _claims(text: str, texts: OptionTexts) -> Iterator[Claim]:
     before: tuple[int, Claim] | None = None
     for place, begin, end in mentions:
         joined = before is not None and _JOINED.fullmatch(text, before[0], begin)
-        if is_denied(text, begin, end):
+        asked = text[end : end + 1] == "?" and len(bare) > end - begin + 4
+        if is_denied(text, begin, end) or is_supposed(text[max(0, begin - _BACK) : begin]) or asked:
             before = None
             continue
         claim = _claim(text, place, begin, end)
@@ -90,6 +92,19 @@ def _claims(text: str, texts: OptionTexts) -> Iterator[Claim]:
             before = None
     if len(bare) < 120:
         yield from _pair(text, [one for one in mentions if not is_denied(text, *one[1:])])
+
+
+_ALONE = re.compile(r"(?:[.,;:!\n]|\band|\bor|\bwait|\bactually)\s*$", re.I)
+
+
+def _taken_back(text: str, end: int, texts: OptionTexts) -> Iterator[int]:
+    """ "Yes. Wait, no.": other short answers that stand alone behind the first."""
+    for place, begin, stop in texts.named(text[end:]):
+        alone = re.search(
+            r"(?:[.,;:!\n]|\band|\bor|\bwait|\bactually)\s*$", text[: end + begin], re.I
+        )
+        if alone and _WORDS.match(texts.texts[place]) and text[end + stop :][:1] in (*".,;!\n", ""):
+            yield place
 
 
 def _claim(text: str, place: int, begin: int, end: int) -> Claim | None:
