@@ -129,6 +129,17 @@ def metric_info(name: str) -> MetricInfo | None:
     return one.info if isinstance(one, Metric | BatchMetric | SetMetric) else None
 
 
+def metric_part(name: str) -> str | None:
+    """What of an output a metric is about ("image", "text", "output"); None if not known."""
+    if learned := find_learned(name):
+        return str(getattr(learned, "of", "image"))
+    try:
+        one = METRICS.find(current_name(name))
+    except InputError:
+        return None
+    return one.of if isinstance(one, Metric | BatchMetric) else "image"
+
+
 def not_ready(name: str) -> str | None:
     """Why a metric cannot be computed here, and what to do."""
     try:
@@ -227,5 +238,6 @@ __all__ = [
     "list_metrics",
     "metric",
     "metric_info",
+    "metric_part",
     "not_ready",
 ]
