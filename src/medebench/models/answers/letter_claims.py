@@ -22,7 +22,7 @@ _LINK = r"""(?:\s*(?:(?:is|are|was|(?:would|will|should|must|has\ to|seems\ to|t
     |thus|hence|then|clearly|most\ likely|likely|probably|definitely|here|the|option|choice|letter
     |answer|either|both|correct|correcta|correcte|correta|corretta|right|best|one|this|to|of|question
     |ist|es|est|la|le|el|(?-i:a|o|é|è)|är|er|jest|to|it)(?![0-9A-Za-zÀ-ɏͰ-ӿ])
-    |[:=>–—-]|是|为|為|選|选|は|が|은|는|هي)){0,8}\s*"""
+    |[:=>\]–—-]|是|为|為|選|选|は|が|은|는|هي)){0,8}\s*"""
 _LETTER = rf"[(\[{{\"'“‘]{{0,2}}\s*(?P<letter>[A-Za-z])(?![{_ALPHA}])"
 _START = rf"(?:(?<![{_ALPHA}'’-]))"
 _DECLARED = re.compile(
@@ -55,7 +55,7 @@ _VERDICT = re.compile(
 _HEDGE = r"""(?:(?:option|choice|letter|answer|probably|likely|most\ likely|maybe|perhaps|definitely
     |i\ think|i\ believe|i\ guess|i['’]d\ say|i\ would\ say|it\ is|it['’]s|it\ must\ be|both|either)
     \s*[:,]?\s+){0,3}"""
-_MARKS = r"[\s>#*•\-–—\"'“‘]*"
+_MARKS = r"[\s>#*•✅✔✓\-–—\"'“‘]*"
 _LEADING = re.compile(rf"{_MARKS}{_HEDGE}(?<![{_ALPHA}]){_LETTER}", re.I | re.X)
 _IS = re.compile(rf"\b(?:is|are|be)\s*[::]?\s+{_LETTER}", re.I)
 _SENTENCE = re.compile(rf"(?:[.!?]\s+|\n[>#*•–—-]?\s*){_LETTER}[.):]", re.I)
@@ -104,6 +104,8 @@ _REVISED = re.compile(
 )
 _JOINED = re.compile(r"(?<![\w'’-])([A-Z])[)\]]?\s*(?:,|,?\s*(?:and|or)|&|/)\s*[(\[]?$")
 _GENUS = re.compile(r"\.\s+[a-zß-ÿ]")
+#: A small letter is one only at an end, or before a reason.
+_SMALL = re.compile(r"[)\]\"'”’]{0,2}(?:\s*$|[.,:!?)]|\s*\n|\s+(?:because|since)\b)", re.I)
 _PHRASE = re.compile(r"[^\n.,;:!?()]{1,60}")
 _VERBS = re.compile(
     r"\b(?:is|are|was|were|has|have|had|shows?|because|since|as|would|can|could|should|there|this|it|i|we|the"
@@ -261,9 +263,7 @@ class _Letters:
             return None
         if letter == "I" and "I" not in self.places:
             return None
-        if letter.islower() and not re.match(
-            r"[)\]\"'”’]{0,2}(?:\s*$|[.,:!?)]|\s*\n)", text[end : end + 4]
-        ):
+        if letter.islower() and not _SMALL.match(text, end):
             return None
         if _GENUS.match(text, end):
             return None
