@@ -39,6 +39,7 @@ class Circular(System):
     summary = "asks another system once for each rotation of the options"
     Settings = CircularSettings
     rest = "system"
+    gives = ("text",)
     needs = "what the system inside needs"
     example = "circular:openai:gpt-4o"
 
