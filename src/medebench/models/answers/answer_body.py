@@ -14,7 +14,7 @@ from medebench.models.answers.lenient_json import Number, Pairs, find_objects
 #: Of a longer answer the middle is left out: what is answered stands at an end.
 LONGEST = 100_000
 _BOXED = re.compile(r"\\boxed\s*\{((?:[^{}\n]|\{[^{}\n]{0,80}\}){0,120})\}")
-_LONE_MARK = re.compile(r"(?<!\w)_+(?!\w)")
+_LONE_MARK = re.compile(r"(?<!\w)_+(?!\w)|\\[()\[\]]|<<|>>")
 _TAGGED = re.compile(r"<(final_?answer|answer)>([^<]{0,400})</\1>", re.I)
 _KEYS = {
     *("answer", "final_answer", "finalanswer", "choice", "option", "letter", "selected", "pick"),
