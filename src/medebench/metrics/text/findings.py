@@ -28,6 +28,8 @@ _COMPARING = frozenset(("and", "than", "or"))
 _EITHER = frozenset(("absent", "resolved", "unlikely", "cleared"))
 #: Sections that tell what was asked or was known, not what is seen.
 _ASIDE = frozenset(("INDICATION", "HISTORY", "TECHNIQUE", "COMPARISON", "EXAMINATION"))
+#: Words of a sentence; what is longer has lost its signs, and is cut so that work stays in bounds.
+_LONGEST = 400
 #: Words between a side, or benign, and the finding it is said of.
 _NEAR, _FAR = 4, 10
 
@@ -88,6 +90,9 @@ def _sentences(text: str) -> Iterator[tuple[list[str], list[int], list[int]]]:
         words.append(word.lower())
         starts.append(match.start())
         ends.append(match.end())
+        if len(words) == _LONGEST:
+            yield words, starts, ends
+            words, starts, ends = [], [], []
     if words:
         yield words, starts, ends
 
