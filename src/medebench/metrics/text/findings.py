@@ -19,8 +19,10 @@ from medebench.metrics.text.section_headings import split_sections
 
 #: Words, numbers, and signs at which something may end; a line ends a sentence only where the next
 #: one does not go on in small letters.
-_TOKEN = re.compile(r"\d+(?:\.\d+)?|[A-Za-z]+|[.;:!?,]|\n(?=\s*[^a-z\s])|\n\s*\n")
-_ENDS = frozenset(".;:!?\n")
+_TOKEN = re.compile(r"\d+(?:\.\d+)?|[A-Za-z]+n['’]t\b|[A-Za-z]+|[.;:!?,]|\n(?=\s*[^a-z\s])|\n\s*\n")
+_ENDS = frozenset(".;!?\n")
+#: "Effusion: none", "effusion - absent".
+_TABLED = frozenset(("none", "absent", "negative", "nil"))
 _VERBS = frozenset(("is", "are", "was", "were", "has", "have", "remains", "noted", "present"))
 _SINGULAR = frozenset(("is", "was", "has"))
 _LEADING_TO_A_SIDE = frozenset(("in", "on", "at", "of", "within", "involving", "along", "over"))
@@ -87,7 +89,7 @@ def _sentences(text: str) -> Iterator[tuple[list[str], list[int], list[int]]]:
                 yield words, starts, ends
                 words, starts, ends = [], [], []
             continue
-        words.append(word.lower())
+        words.append(_plain(word.lower()))
         starts.append(match.start())
         ends.append(match.end())
         if len(words) == _LONGEST:
@@ -95,6 +97,13 @@ def _sentences(text: str) -> Iterator[tuple[list[str], list[int], list[int]]]:
             words, starts, ends = [], [], []
     if words:
         yield words, starts, ends
+
+
+def _plain(word: str) -> str:
+    """ "isn't" says "not"."""
+    if word[-1] != "t" or word[-2:-1] not in ("'", "’"):
+        return word
+    return "cannot" if word.startswith("can") else "not"
 
 
 class _Sentence:
@@ -130,6 +139,7 @@ class _Sentence:
     def _clause_breaks(self) -> list[int]:
         """Where clauses begin."""
         breaks = [s for s, _, kind in self._cues if kind == "ends"]
+        breaks += [place for place, word in enumerate(self.words) if word == ":"]
         begins, words = lexicon().begins, self.words
         behind_side = {e for _, e, _ in self._sides}
         for place, word in enumerate(words[:-1]):
@@ -175,7 +185,14 @@ class _Sentence:
             either = what == "not" and kind == before and self.words[cs] in _EITHER
             if either and cs >= e and self._reaches_back(e, cs):
                 return True
-        return False
+        return what == "not" and self._is_tabled_as_absent(e)
+
+    def _is_tabled_as_absent(self, e: int) -> bool:
+        """Whether what ends at `e` has a "none" behind it, as in a list of findings."""
+        colon = self.words[e : e + 1] == [":"]
+        word = "".join(self.words[e + colon : e + colon + 1])
+        meant = (e + colon) not in {s for s, _, kind in self._cues if kind == "not_meant"}
+        return word in _TABLED or (colon and word in ("no", "not") and meant)
 
     def _reaches_back(self, e: int, cs: int) -> bool:
         """Whether what is said at `cs` is about what ended at `e`."""
