@@ -21,7 +21,8 @@ def _edit(call, opened, seed=0):
     return find_system(call).system.edit(Request(opened, 0, seed)).image
 
 
-CLASSICAL = ("identity", "reference", "blur", "noise", "inpaint")
+CLASSICAL = ("identity", "reference", "blur", "noise", "inpaint", "blank")
+OF_TEXTS = ("empty-text", "repeat-question", "random-choice", "most-frequent", "other-answer")
 
 
 @pytest.mark.parametrize("name", SYSTEMS.own_names())
@@ -29,8 +30,8 @@ def test_every_editor_keeps_the_protocol(name):
     kind = SYSTEMS.find(name)
     required = any(field.is_required() for field in kind.Settings.model_fields.values())
     chosen = find_system(shlex.split(kind.example)[0] if required else name)
-    assert isinstance(chosen.system, Editor)
-    assert chosen.system.control == (name in CLASSICAL and name != "inpaint")
+    assert isinstance(chosen.system, Editor) or "text" in chosen.system.gives
+    assert chosen.system.control == (name in (*CLASSICAL, *OF_TEXTS) and name != "inpaint")
 
 
 @pytest.mark.parametrize("name", CLASSICAL)
@@ -43,6 +44,10 @@ def test_every_control_gives_a_picture(name, opened):
 def test_identity_and_reference_are_exact(opened):
     assert (_edit("identity", opened) == opened.previous).all()
     assert (_edit("reference", opened) == opened.reference).all()
+
+
+def test_blank_has_one_value(opened):
+    assert len(np.unique(_edit("blank", opened))) == 1
 
 
 def test_inpaint_changes_only_the_roi(opened):
@@ -73,7 +78,7 @@ def test_stronger_blur_is_smoother(opened):
 def test_sixteen_bits_stay_sixteen_bits(opened):
     deep = opened.previous.astype(np.uint16) * 257
     opened.__dict__["previous"] = deep
-    for name in ("identity", "blur", "noise", "inpaint"):
+    for name in ("identity", "blur", "noise", "inpaint", "blank"):
         assert _edit(name, opened).dtype == np.uint16
 
 

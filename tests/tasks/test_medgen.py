@@ -85,9 +85,24 @@ def test_a_system_is_asked_only_what_it_can_give(tmp_path):
         "turn_0.txt",
     }
     drawn = mb.generate(f"{HERE}:cases", "identity", tmp_path / "drawn")
-    assert [case.id for case in drawn.cases] == ["sharpen"]
+    assert [case.id for case in drawn.cases] == ["sharpen", "turn"]
+    assert {path.name for path in drawn.edits.iterdir()} == {"sharpen_0.png", "turn_0.png"}
     with pytest.raises(InputError, match="no case asks for only that"):
-        mb.generate(mb.load_cases(f"{HERE}:cases").select(["turn"]), "identity", tmp_path / "none")
+        mb.generate(mb.load_cases(f"{HERE}:cases").select(["ask"]), "identity", tmp_path / "none")
+
+
+def test_a_part_that_a_control_does_not_give_is_not_missing(tmp_path):
+    drawn = mb.generate(f"{HERE}:cases", "identity", tmp_path / "drawn")
+    mb.score(drawn, f"ssim,{HERE}:letters")
+    found = {(row["case"], row["metric"]): row for row in drawn.frame().iter_rows(named=True)}
+    assert found["turn", "ssim"]["value"] == 1.0
+    assert found["turn", "letters"]["kind"] == "not-applicable"
+    told = mb.generate(f"{HERE}:cases", "empty-text", tmp_path / "told")
+    assert [case.id for case in told.cases] == ["ask", "turn"]
+    mb.score(told, f"ssim,{HERE}:letters")
+    found = {(row["case"], row["metric"]): row for row in told.frame().iter_rows(named=True)}
+    assert [found[case, "letters"]["value"] for case in ("ask", "turn")] == [0, 0]
+    assert found["turn", "ssim"]["kind"] == "not-applicable"
 
 
 def test_a_score_that_is_not_about_a_case_is_no_failure(tmp_path):
@@ -97,7 +112,9 @@ def test_a_score_that_is_not_about_a_case_is_no_failure(tmp_path):
     assert found["ask", "ssim"] == found["sharpen", "letters"] == "not-applicable"
     assert found["ask", "letters"] is found["sharpen", "ssim"] is found["turn", "letters"] is None
     material = collect([run])
-    assert set(material.frame.filter(metric="ssim")["case"]) == {"sharpen", "turn"}
+    assert set(material.frame.filter(metric="ssim")["case"]) == {"sharpen"}
+    # Many projections are right: likeness to the one reference describes, and ranks nobody.
+    assert set(material.frame.filter(metric="ssim_described")["case"]) == {"turn"}
     assert material.aside.filter(metric="ssim").rows() == [("both", "ssim", 1)]
     assert material.delivered == {"both": (3, 3)}
 

@@ -24,6 +24,10 @@ class DrawnSettings(Settings):
         return f"count{self.count}-seed{self.seed}"
 
 
+def _read_release(folder: Path) -> CaseSet:
+    return medebench_release.read(folder / "editing" / medebench_release.METADATA)
+
+
 @dataclass(frozen=True)
 class DrawnSet:
     """Drawn into the cache folder the first time it is asked for, or where `cases make` is told."""
@@ -31,10 +35,12 @@ class DrawnSet:
     name: str
     #: Changes whenever the same settings give other cases.
     version: int
-    #: Writes the layout of the MedEBench release; `progress` is told the number done so far.
+    #: Writes a set into a folder; `progress` is told the number done so far.
     write: Callable[..., Path]
     Settings: type[DrawnSettings] = DrawnSettings
     summary: str = ""
+    #: Reads what `write` has written.
+    read: Callable[[Path], CaseSet] = _read_release
 
     def __call__(self, text: str, progress: Progress = silent) -> CaseSet:
         """The set that `NAME[:key=value,...]` describes."""
@@ -47,8 +53,8 @@ class DrawnSet:
                 # Another process may have drawn the same set in the meantime.
                 if not folder.exists():
                     raise
-        found = medebench_release.read(folder / "editing" / medebench_release.METADATA)
-        return CaseSet(self.name, found.root, found.cases, text)
+        found = self.read(folder)
+        return CaseSet(self.name, found.root, found.cases, text, task=found.task)
 
     def draw(
         self, folder: Path, chosen: DrawnSettings, progress: Progress, workers: int | None = None

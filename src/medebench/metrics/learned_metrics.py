@@ -19,6 +19,7 @@ _SEMANTIC = "medebench.metrics.semantic"
 _REWARD = "medebench.metrics.reward.reward_metrics"
 _QUALITY = "medebench.metrics.quality.quality_metrics"
 _BERTSCORE = "medebench.metrics.text.bertscore"
+_COSINE = "medebench.metrics.image_cosine"
 _CLINICAL = "medebench.metrics.text.clinical_scorers"
 
 #: Name -> module with `info(name, which)` and `make(name, which, device, batch)`.
@@ -40,6 +41,12 @@ LEARNED = {
     "brisque": _QUALITY,
     "bertscore": _BERTSCORE,
     "bertscore_rescaled": _BERTSCORE,
+    "raddino_cosine": _COSINE,
+    "medimageinsight_cosine": _COSINE,
+    "lpips_medgen": "medebench.metrics.medgen.published_lpips",
+    "bertscore_medgen": "medebench.metrics.medgen.published_bertscore",
+    "raddino_medgen": _COSINE,
+    "mii_medgen": _COSINE,
     "radgraph_xl": _CLINICAL,
     "chexbert_f1": _CLINICAL,
     "ratescore": _CLINICAL,

@@ -1,13 +1,19 @@
-"""`phantoms` and `chest-phantoms`, the sets of cases that this package draws."""
+"""`phantoms`, `chest-phantoms` and `medgen-phantoms`, the sets of cases that this package draws."""
 
 from __future__ import annotations
 
 from pydantic import Field
 
 from medebench.cases.drawn_set import DrawnSet, DrawnSettings
-from medebench.phantoms import chest, drawings
+from medebench.phantoms import chest, drawings, medgen
 from medebench.phantoms.chest.chest_edit import Edits
 from medebench.phantoms.chest.chest_files import write_chest_phantoms
+from medebench.phantoms.medgen.medgen_files import read_medgen_phantoms, write_medgen_phantoms
+
+
+class MedgenSettings(DrawnSettings):
+    #: Twelve of each task.
+    count: int = Field(192, ge=1, le=100_000)
 
 
 class ChestSettings(DrawnSettings):
@@ -31,4 +37,12 @@ CHEST_PHANTOMS = DrawnSet(
     write_chest_phantoms,
     ChestSettings,
     summary="chest radiographs drawn by code, with findings and devices to add or remove",
+)
+MEDGEN_PHANTOMS = DrawnSet(
+    "medgen-phantoms",
+    medgen.VERSION,
+    write_medgen_phantoms,
+    MedgenSettings,
+    summary="the 16 tasks of MedGEN-Bench drawn by code, with exact answers and references",
+    read=read_medgen_phantoms,
 )

@@ -12,15 +12,20 @@ from medebench.systems import Refused
 
 
 class Demonstrations:
-    """Draws `count` cases of `pool` for one of `cases`, by seed.
+    """Draws `count` cases of `pool` for one of `cases`, by seed; `least` will do.
 
     No two of them are kin either: a demonstration shown twice shows nothing new.
     """
 
     def __init__(
-        self, pool: CaseSet, cases: CaseSet, count: int, workers: int | None = None
+        self,
+        pool: CaseSet,
+        cases: CaseSet,
+        count: int,
+        workers: int | None = None,
+        least: int | None = None,
     ) -> None:
-        self.count = count
+        self.count, self.least = count, count if least is None else least
         self._workers = workers
         self._pool, self._cases = pool, cases
 
@@ -46,7 +51,7 @@ class Demonstrations:
         _ = self._kin, self._by_task
 
     def draw(self, case: Case, seed: int) -> tuple[OpenCase, ...]:
-        """`count` opened cases, or a refusal where the task has not so many."""
+        """`count` opened cases, or a refusal where the task has too few."""
         taken = {self._kin[case.id]}
         others = [one for one in self._by_task.get(_task(case), []) if one.id != case.id]
         random.Random(seed).shuffle(others)
@@ -55,10 +60,10 @@ class Demonstrations:
             if len(chosen) < self.count and self._kin[one.id] not in taken:
                 taken.add(self._kin[one.id])
                 chosen.append(one)
-        if len(chosen) < self.count:
+        if len(chosen) < self.least:
             what = f"task '{case.task}'" if case.task else "a case without a task"
             raise Refused(
-                f"{what} has {len(chosen)} other cases to show, {self.count} demonstrations "
+                f"{what} has {len(chosen)} other cases to show, {self.least} demonstrations "
                 "are asked for"
             )
         return tuple(open_case(one) for one in chosen)

@@ -17,7 +17,7 @@ from medebench.engine.stages import Executor
 from medebench.errors import InputError, MedebenchError, NotReadyError
 from medebench.models.api_keys import keys_optional
 from medebench.models.tally import Plan, add_plans
-from medebench.outputs import OutputFiles
+from medebench.outputs import OutputFiles, Part
 from medebench.progress import Progress, silent
 from medebench.runs.demonstrations import Demonstrations
 from medebench.runs.drive import drive
@@ -296,7 +296,7 @@ def _job(
         outputs_per_case=len(chosen) if len(chosen) > 1 else outputs,
         cases=cases_info(found, of=len(whole)),
         task=found.task,
-        gives=list(task.gives),
+        gives=[part for part in task.gives if not first.system.control or _can_give(first, part)],
         created=now(),
         versions=versions(),
     )
@@ -317,22 +317,33 @@ def require_parts(one: SystemInstance, task: Task) -> None:
 
 
 def _askable(cases: CaseSet, chosen: Sequence[SystemInstance], task: Task) -> CaseSet:
-    """Of a set of several kinds of work, the cases whose every part the systems give."""
-    gives = set(task.gives)
-    for one in chosen:
-        if declares_parts(type(one.system)):
-            gives &= set(one.system.gives)
-    kinds = {case.id: task.of(case) for case in cases}
-    if all(kind is task for kind in kinds.values()):
-        return cases
-    ids = [case.id for case in cases if set(kinds[case.id].gives) <= gives]
-    if not ids:
+    """The cases that have what the systems need and, of several kinds of work, ask for what they
+    give: for nothing else, or of a control, for some of it."""
+    takes = {name for one in chosen for name in one.system.takes}
+    able = [case for case in cases if all(getattr(case, name) for name in takes)]
+    if not able:
+        called = f"{chosen[0].noun} '{chosen[0].name}'"
+        raise InputError(f"{called}: no case has {' and '.join(sorted(takes))}")
+    gives = {part for part in task.gives if all(_can_give(one, part) for one in chosen)}
+    partly = all(one.system.control for one in chosen)
+    kinds = {case.id: task.of(case) for case in able}
+    if any(kind is not task for kind in kinds.values()):
+        asked = {case_id: set(kind.gives) for case_id, kind in kinds.items()}
+        able = [
+            case for case in able if (asked[case.id] & gives if partly else asked[case.id] <= gives)
+        ]
+    if not able:
         wanted = sorted({" and ".join(kind.gives) for kind in kinds.values()})
         raise InputError(
             f"{chosen[0].noun} '{chosen[0].name}': gives {' and '.join(sorted(gives))}, and no "
             f"case asks for only that; they ask for {', '.join(wanted)}"
         )
-    return cases if len(ids) == len(cases) else cases.select(ids=ids)
+    return cases if len(able) == len(cases) else cases.select(ids=[case.id for case in able])
+
+
+def _can_give(one: SystemInstance, part: Part) -> bool:
+    """What a stranger's system gives may not be known before it is asked."""
+    return not declares_parts(type(one.system)) or part in one.system.gives
 
 
 def _identity(one: SystemInstance, ready: bool) -> str:
@@ -354,13 +365,17 @@ def _demonstrations(
         return None
     # A run of a few cases learns from all of its set.
     pool = pool or load_cases(cases.source or cases, task=cases.task)
-    return Demonstrations(pool, cases, counts.pop(), workers)
+    least = chosen[0].system.least_demonstrations
+    return Demonstrations(pool, cases, counts.pop(), workers, least)
 
 
 def _apart(given: list[dict[str, Any]]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Settings that are the same for all, and what each has for itself."""
     first = given[0]
-    common = {name: value for name, value in first.items() if all(g[name] == value for g in given)}
+    # A setting that came later is there only where it is not at its default.
+    common = {
+        name: value for name, value in first.items() if all(g.get(name) == value for g in given)
+    }
     return common, [{name: g[name] for name in g if name not in common} for g in given]
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from medebench.cases.case import Case
 from medebench.cases.caseset import CaseSet
 from medebench.errors import BusyError, ImageError, InputError
 from medebench.files import TEMPORARY, read_bytes, sweep, unwritable, write_json
@@ -108,8 +109,10 @@ class RunInfo(BaseModel):
     #: The judge that looked at outputs while they were made: its scores of them are not blind.
     judged_by: str = ""
     adopted_from: str | None = None
-    #: Pictures of an adopted folder that are named after no case.
+    #: Files of an adopted folder, or records of a results file, that belong to no case.
     unmatched: list[str] = []
+    #: Records of an adopted results file that say again what an earlier one said.
+    repeated: int = 0
     seed: int = 0
     outputs_per_case: int = Field(1, ge=1)
     cases: CasesInfo
@@ -214,6 +217,10 @@ class Run:
         """The files of an output, one for each part that the task asks for."""
         return OutputFiles(self.edits / f"{case_id}_{k}", tuple(self.info.gives))
 
+    def asked_of(self, case: Case) -> tuple[Part, ...]:
+        """What the task asks for in this case; of a control, as much of it as it gives."""
+        return tuple(part for part in self.task.of(case).gives if part in self.info.gives)
+
     def output_path(self, case_id: str, k: int) -> Path:
         """The image of an output."""
         return OutputFiles(self.edits / f"{case_id}_{k}").path("image")
@@ -307,7 +314,7 @@ class Run:
     def contents(self) -> Contents:
         """What the ledger holds of single cases, read once."""
         with self.ledger() as ledger:
-            return Contents(ledger.cases(), ledger.outputs(), list(ledger.scores()))
+            return Contents(ledger.clustered_cases(), ledger.outputs(), list(ledger.scores()))
 
     def scores(self, read: Contents | None = None) -> Iterator[ScoreRow]:
         """All scores; one of another picture, or of the case as it was before, is a reason."""

@@ -16,6 +16,7 @@ from medebench.errors import InputError
 from medebench.judge import Judge, PlainJudge, as_judge, find_judge
 from medebench.metrics import (
     DEFAULT,
+    MEDGEN,
     READY,
     AnyMetric,
     BatchMetric,
@@ -24,6 +25,7 @@ from medebench.metrics import (
     find_metric,
     find_named_metrics,
 )
+from medebench.metrics.metric import PART_OF
 from medebench.models.model_lookup import names_model
 from medebench.progress import Progress, silent
 from medebench.runs.drive import drive
@@ -227,7 +229,7 @@ def require_judge(runs: Sequence[Run], judge: Judge) -> None:
 
 def require_parts(runs: Sequence[Run], who: str, parts: Iterable[str], remedy: str) -> None:
     """Refuse what looks at a part of outputs that none of the runs has."""
-    given = {part for run in runs for part in run.info.gives}
+    given = {part for run in runs for part in run.task.gives}
     if given and (missing := sorted(set(parts) - given)):
         raise InputError(
             f"{who}: looks at the {missing[0]} of an output, and those of {runs[0].path} are "
@@ -249,13 +251,13 @@ def _metrics(
 ) -> list[tuple[str | None, AnyMetric]]:
     found = []
     for call, one in find_named_metrics(names, device=device, batch=batch):
-        of = "image" if isinstance(one, SetMetric) else one.of
+        part = "image" if isinstance(one, SetMetric) else PART_OF.get(one.of, one.of)
         try:
-            require_parts(runs, f"metric '{one.name}'", {of} - {"output"}, "leave it out")
+            require_parts(runs, f"metric '{one.name}'", [part] if part else [], "leave it out")
             found.append((call, one))
         except InputError:
-            # `ready` stands for what can be computed, whatever that is.
-            if READY not in names or call is None or call in names:
+            # These stand for what can be computed, whatever that is.
+            if not {READY, MEDGEN} & {*names} or call is None or call in names:
                 raise
     return found
 

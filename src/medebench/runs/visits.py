@@ -81,7 +81,7 @@ class Visit:
 def new_targets(run: Run, case: Case, ks: Iterable[int], cases: CaseSet) -> tuple[Target, ...]:
     """Outputs of a case that are to be made."""
     now = cases.hashes[case.id]
-    gives = run.task.of(case).gives
+    gives = run.asked_of(case)
     return tuple(
         Target(0, case.id, k, None, run.output_files(case.id, k), now, gives=gives) for k in ks
     )
@@ -131,14 +131,16 @@ class Opened:
         return None if self.output is None else self.output.image
 
     def lacks(self, part: str) -> Reason | None:
-        """Why there is no such part ("image", "text", or "output": any), if so."""
+        """Why there is no such part ("image", "came", "text", or "output": any), if so."""
+        part = "image" if part == "came" else part
         if part in PARTS and part not in self.target.gives:
-            return Reason("not-applicable", f"the task asks for no {part} here")
+            return Reason("not-applicable", f"no {part} is asked for here")
         if self.output is None:
             return self._decoded[1] or Reason("no-output", "no output")
         if part == "output" or part in self.output.parts:
             return None
-        return Reason("no-part", f"the output has no {part}")
+        why = self.output.detail.get("without", {}).get(part)
+        return Reason("no-part", f"the output has no {part}{f': {why}' if why else ''}")
 
     @cached_property
     def _decoded(self) -> tuple[Output | None, Reason | None]:
@@ -249,5 +251,5 @@ def _targets(
         state, files = run.states[case_id], run.output_files(case_id, k)
         held = scored.get(key, {})
         case = run.cases[case_id]
-        kind = run.task.of(case).gives, run.task.set_aside(case)
-        yield Target(index, case_id, k, output, files, state.now, state.reason, held, *kind)
+        asked, aside = run.asked_of(case), run.task.set_aside(case)
+        yield Target(index, case_id, k, output, files, state.now, state.reason, held, asked, aside)

@@ -28,6 +28,14 @@ class Identity(_Control):
         return Output(request.case.previous)
 
 
+class Blank(_Control):
+    summary = "gives an empty picture"
+
+    def edit(self, request: Request) -> Output:
+        previous = request.case.previous
+        return Output(np.full_like(previous, (request.case.data_range + 1) // 2))
+
+
 class Reference(_Control):
     """Of a task that asks for a text, too."""
 
@@ -36,7 +44,8 @@ class Reference(_Control):
     sees = ("reference",)
 
     def edit(self, request: Request) -> Output:
-        if not (answer := request.case.expected).parts:
+        # A reference that is sharper than the input is copied as it is.
+        if not (answer := request.case.compared().expected).parts:
             raise Refused("the case has no reference to copy")
         return answer
 

@@ -30,12 +30,16 @@ class System:
         rest: or the one that takes all that follows the system's own settings, as it stands
             (`refine:rounds=2,blur:sigma=4`).
         control: set apart from models in every table.
-        gives: the parts that come out.
+        gives: the parts that come out. Of a set of mixed tasks it is asked the cases that ask for
+            nothing else; a control those of which it gives at least a part.
+        takes: what a case must have to be asked ("choices", ...); others are left out.
         sees: what it is shown beyond images and instruction ("roi", "reference", ...).
         at_once: how many outputs may be under way in threads, where that is not a matter of cores.
         batch: it owns a device: `generate_batch` is called from one thread, with up to so many
             requests.
         demonstrations: how many cases of the same task it wants to be shown with each request.
+        least_demonstrations: how many will do where there are not so many; all, unless given.
+        input_shown: whether it is shown the case's images; False: it works from words alone.
         judged_by: the judge it has looked at its outputs while it makes them.
     """
 
@@ -47,10 +51,13 @@ class System:
     rest: ClassVar[str] = ""
     control: ClassVar[bool] = False
     gives: tuple[Part, ...] = ("image",)
+    takes: tuple[str, ...] = ()
     sees: tuple[str, ...] = ()
     at_once: int | None = None
     batch: int | None = None
     demonstrations: int = 0
+    least_demonstrations: int | None = None
+    input_shown: bool = True
     judged_by: str = ""
     settings: Any
 

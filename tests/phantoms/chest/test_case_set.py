@@ -125,7 +125,7 @@ def test_the_same_set_whatever_the_threads(tmp_path, cases):
         ("chest-phantoms:size=100", "size"),
         ("chest-phantoms:count=0", "count"),
         ("chest-phantoms:colour=red", "no setting 'colour'"),
-        ("chest-phantom", "chest-phantoms, phantoms"),
+        ("chest-phantom", "chest-phantoms, medgen-phantoms, phantoms"),
     ],
 )
 def test_what_cannot_be_drawn(text, message):
