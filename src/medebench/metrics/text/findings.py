@@ -66,8 +66,8 @@ def find_findings(text: str) -> tuple[Finding, ...]:
     [('pneumothorax', True, ''), ('pleural effusion', False, 'left')]
     """
     found: list[Finding] = []
-    for words, starts, ends in _sentences(text):
-        found.extend(_Sentence(words, starts, ends).findings())
+    for sentence in _sentences(text):
+        found.extend(sentence.findings())
     told = [one for one in split_sections(text) if one.name in _ASIDE]
     if told:
         inside = [any(s.start <= one.start < s.end for s in told) for one in found]
@@ -77,26 +77,26 @@ def find_findings(text: str) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def _sentences(text: str) -> Iterator[tuple[list[str], list[int], list[int]]]:
-    """Small letters, and where each word begins and ends in the text."""
+def _sentences(text: str) -> Iterator[_Sentence]:
+    short = "'" in text or "’" in text
     words: list[str] = []
-    starts: list[int] = []
-    ends: list[int] = []
+    places: list[re.Match[str]] = []
     for match in _TOKEN.finditer(text):
-        word = match.group()
-        if word[0] in _ENDS:
-            if words:
-                yield words, starts, ends
-                words, starts, ends = [], [], []
-            continue
-        words.append(_plain(word.lower()))
-        starts.append(match.start())
-        ends.append(match.end())
-        if len(words) == _LONGEST:
-            yield words, starts, ends
-            words, starts, ends = [], [], []
+        word = match[0]
+        ends = word[0] in _ENDS
+        if not ends:
+            words.append(word)
+            places.append(match)
+        if words and (ends or len(words) == _LONGEST):
+            yield _Sentence(_lowered(words, short), places)
+            words, places = [], []
     if words:
-        yield words, starts, ends
+        yield _Sentence(_lowered(words, short), places)
+
+
+def _lowered(words: Sequence[str], short: bool) -> list[str]:
+    lowered = map(str.lower, words)
+    return list(map(_plain, lowered) if short else lowered)
 
 
 def _plain(word: str) -> str:
@@ -109,8 +109,8 @@ def _plain(word: str) -> str:
 class _Sentence:
     """One sentence under the rules; places are numbers of words."""
 
-    def __init__(self, words: list[str], starts: list[int], ends: list[int]) -> None:
-        self.words, self._starts, self._ends = words, starts, ends
+    def __init__(self, words: list[str], places: Sequence[re.Match[str]]) -> None:
+        self.words, self._places = words, places
         kept = [place for place, word in enumerate(words) if word not in PASSED_OVER]
         found = lexicon().terms.find([fold(words[place]) for place in kept])
         self._terms = [(kept[s], kept[e - 1] + 1, term) for s, e, term in found]
@@ -161,8 +161,8 @@ class _Sentence:
         said = {kind for kind in ("not", "unsure", "aside") if self._said(kind, s, e)}
         return Finding(
             term.name,
-            self._starts[s],
-            self._ends[e - 1],
+            self._places[s].start(),
+            self._places[e - 1].end(),
             negated=not denied if term.absent else "not" in said,
             uncertain="unsure" in said,
             side=self._side(number, "not" in said),
