@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from medebench.models.answers.characters import BLANK, plain, spoken_parts, uniform
 from medebench.models.answers.lenient_json import Number, Pairs, find_objects
@@ -39,6 +40,7 @@ class Body:
         return (self.at[start], self.at[end - 1] + 1) if start < end <= len(self.at) else None
 
 
+@lru_cache(64)
 def answer_body(answer: str) -> Body:
     """The answer proper, without marks of Markdown, HTML and LaTeX."""
     text, at = _uniform(answer)
