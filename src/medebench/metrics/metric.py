@@ -70,7 +70,9 @@ class MetricInfo:
     def told(self) -> dict[str, Any]:
         """For the ledger: the metric itself may not be available when the score is shown."""
         shown = {name: getattr(self, name) for name in ("label", "decimals", "definition")}
-        given = {name: value for name, value in shown.items() if value not in ("", None)}
+        shown |= {"needs": [*self.needs], "of": getattr(self, "of", "image")}
+        usual: tuple[Any, ...] = ("", None, [], "image")
+        given = {name: value for name, value in shown.items() if value not in usual}
         return {name: getattr(self, name) for name in ("summary", "better", "low", "high")} | given
 
 
