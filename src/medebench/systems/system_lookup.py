@@ -51,6 +51,7 @@ SYSTEMS = Registry(
         "http": "medebench.systems.external.http_editor:HttpEditor",
         "composed": "medebench.systems.composed.composed_editor:Composed",
         "refine": "medebench.systems.composed.refine_editor:Refine",
+        "paired": "medebench.systems.paired:Paired",
     },
     former_group="medebench.editors",
 )
