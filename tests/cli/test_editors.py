@@ -11,9 +11,11 @@ import pytest
 
 from medebench import device
 from medebench.settings import split_name
-from medebench.systems import SYSTEMS, find_system
+from medebench.systems import SYSTEMS, Editor, find_system
 from tests.cli.test_cli import call
 from tests.conftest import REPOSITORY
+
+EDITORS = [name for name in SYSTEMS.own_names() if issubclass(SYSTEMS.find(name), Editor)]
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +31,7 @@ def listed():
 
 def test_machines_are_told_what_is_ready():
     rows = listed()
-    assert list(rows)[: len(SYSTEMS.own_names())] == SYSTEMS.own_names()
+    assert list(rows)[: len(EDITORS)] == EDITORS
     assert rows["identity"]["ready"] and rows["identity"]["problems"] == []
     assert rows["blur"]["settings"] == {"sigma": 4.0}
     for row in rows.values():
@@ -82,7 +84,7 @@ def test_a_release_that_is_too_old_is_told(monkeypatch):
     assert "diffusers 0.36 or later" in problem
 
 
-@pytest.mark.parametrize("name", SYSTEMS.own_names())
+@pytest.mark.parametrize("name", EDITORS)
 def test_one_editor_in_full_with_a_call_to_copy(name):
     done = call("editors", name)
     assert done.exit_code == 0 and done.stdout.startswith(f"{name} (")
@@ -92,6 +94,16 @@ def test_one_editor_in_full_with_a_call_to_copy(name):
     assert words[:2] == ["medebench", "edit"]
     find_system(words[words.index("--editor") + 1])
     assert json.loads(call("editors", name, "--json").stdout)["editor"] == name
+
+
+@pytest.mark.parametrize("name", ["empty-text", "phantom-answerer", "paired"])
+def test_other_systems_have_a_call_to_copy_too(name):
+    assert name not in listed()
+    done = call("systems", name)
+    assert done.exit_code == 0 and done.stdout.startswith(f"{name} (")
+    words = shlex.split(done.stdout.splitlines()[-1])
+    assert words[:2] == ["medebench", "generate"]
+    find_system(words[words.index("--system") + 1])
 
 
 def test_limits_are_said_in_words():

@@ -1,5 +1,8 @@
 """`paired:control=blank,SYSTEM`: a system that is shown something else than the case.
 
+A grey image (blank); the image of another case of the task, of another modality (unrelated), of the
+same, or of any (shuffled-image); or the instruction and choices of another case of the task.
+
 How much of its score is left tells how far a benchmark depends on the image, or the instruction,
 at all. Everything it is scored by stays that of the case.
 """
@@ -33,12 +36,7 @@ _ALL = 10_000
 
 class PairedSettings(AnySettings):
     system: str = Field(repr=False, description="the system inside, with its settings; comes last")
-    control: Control = Field(
-        "blank",
-        description="what it is shown: a grey image; the image of another case of the task, of "
-        "another modality (unrelated), the same, or any (shuffled-image); or the instruction "
-        "and choices of another case",
-    )
+    control: Control = Field("blank", description="what it is shown in place of its own")
 
 
 class Paired(System):
