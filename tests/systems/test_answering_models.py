@@ -207,6 +207,15 @@ def test_a_vlm_takes_of_a_mixed_set_what_asks_for_words(tmp_path):
     assert rows_of(other)["ask-3"].detail["cached"] is True
 
 
+def test_a_model_is_asked_in_rotations_and_each_is_paid_once(tmp_path):
+    with FakeServer(answer=lambda call: "A") as server:
+        call = f"circular:openai:model,base_url={server.base_url('openai')}"
+        run = mb.generate(f"{HERE}:questions", call, tmp_path / "run")
+        mb.generate(f"{HERE}:questions", call, tmp_path / "again")
+        assert len(server.calls) == 6 * len(asked.SIDES) == len(server.answered)
+    assert text_of(run, "ask-1") == "A"
+
+
 @pytest.mark.parametrize(
     ("behaviour", "reason"),
     [

@@ -31,6 +31,10 @@ def generate(
     workers: Workers = None,
     executor: Executor = "threads",
     retry_failed: RetryFailed = False,
+    circular: Annotated[
+        bool,
+        typer.Option("--circular", help="Ask once for each rotation of the choices of a question."),
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Estimate API calls and cost without making any.")
     ] = False,
@@ -46,6 +50,8 @@ def generate(
 
         medebench generate questions.py:QUESTIONS --system mine.py:Answerer --out runs/mine
 
+        medebench generate questions.py:QUESTIONS --system mine.py:Answerer --circular --out runs/c
+
         medebench generate SET --system openai:gpt-4o,max_cost=5 --out runs/gpt-4o
 
         medebench generate SET --system composed:openai:gpt-4o+qwen-image-edit --out runs/two
@@ -57,6 +63,7 @@ def generate(
     from medebench.runs.generate_run import generate as run_system
     from medebench.systems import find_system
 
+    system = f"circular:{system}" if circular else system
     with keys_optional() if dry_run else nullcontext():
         found = find_system(system)
     with progress_bar("reading cases") as progress:

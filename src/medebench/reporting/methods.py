@@ -128,7 +128,8 @@ def warnings_of(material: Material) -> list[str]:
         if given < asked
     ]
     if lost:
-        counts = "count as doing nothing" if material.basis == "asked" else "are left out of means"
+        nothing = "count as doing nothing" if material.editing else "count at their worst"
+        counts = nothing if material.basis == "asked" else "are left out of means"
         found.append(f"Outputs that were not delivered, which {counts}: {', '.join(lost)}.")
     unfinished = [
         f"{entry.name} {entry.extent}"

@@ -109,8 +109,10 @@ class RunInfo(BaseModel):
     #: The judge that looked at outputs while they were made: its scores of them are not blind.
     judged_by: str = ""
     adopted_from: str | None = None
-    #: Pictures of an adopted folder that are named after no case.
+    #: Files of an adopted folder, or records of a results file, that belong to no case.
     unmatched: list[str] = []
+    #: Records of an adopted results file that say again what an earlier one said.
+    repeated: int = 0
     seed: int = 0
     outputs_per_case: int = Field(1, ge=1)
     cases: CasesInfo
@@ -312,7 +314,7 @@ class Run:
     def contents(self) -> Contents:
         """What the ledger holds of single cases, read once."""
         with self.ledger() as ledger:
-            return Contents(ledger.cases(), ledger.outputs(), list(ledger.scores()))
+            return Contents(ledger.clustered_cases(), ledger.outputs(), list(ledger.scores()))
 
     def scores(self, read: Contents | None = None) -> Iterator[ScoreRow]:
         """All scores; one of another picture, or of the case as it was before, is a reason."""

@@ -139,7 +139,8 @@ class Opened:
             return self._decoded[1] or Reason("no-output", "no output")
         if part == "output" or part in self.output.parts:
             return None
-        return Reason("no-part", f"the output has no {part}")
+        why = self.output.detail.get("without", {}).get(part)
+        return Reason("no-part", f"the output has no {part}{f': {why}' if why else ''}")
 
     @cached_property
     def _decoded(self) -> tuple[Output | None, Reason | None]:

@@ -57,6 +57,7 @@ SYSTEMS = Registry(
         "http": "medebench.systems.external.http_editor:HttpEditor",
         "composed": "medebench.systems.composed.composed_editor:Composed",
         "refine": "medebench.systems.composed.refine_editor:Refine",
+        "circular": "medebench.systems.composed.circular_system:Circular",
     },
     former_group="medebench.editors",
 )

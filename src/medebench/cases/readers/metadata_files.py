@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from medebench.errors import InputError
-from medebench.files import read_bytes
+from medebench.files import LARGEST, read_bytes
 
 
-def read_records(path: Path) -> list[Any]:
-    """The records of a metadata file, by its suffix."""
+def read_records(path: Path, most: int = LARGEST) -> list[Any]:
+    """The records of a metadata file of at most so many bytes, by its suffix."""
     try:
-        text = read_bytes(path).decode("utf-8-sig")
+        text = read_bytes(path, most).decode("utf-8-sig")
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
