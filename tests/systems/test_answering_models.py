@@ -71,7 +71,7 @@ def test_a_judge_is_also_a_system_that_answers(kind):
     with Image.open(io.BytesIO(call.images[0])) as sent:
         assert np.array_equal(np.asarray(sent), draw(1))
     said = call.texts[-1]
-    assert said.startswith(case.prompt) and "A. left\nB. right\nC. both\nD. neither" in said
+    assert said.startswith(case.prompt) and "A. left\nB. right\nC. upper\nD. lower" in said
     assert said.endswith(ANSWER.endings["letter"])
     detail = output.detail
     assert detail["asked"] == said and detail["prompt"] == f"{ANSWER.label} letter"
@@ -101,7 +101,7 @@ def test_options_are_listed_once_and_with_their_letters():
     assert lettered(("(A) one", "(B) two")) == ["(A) one", "(B) two"]
     assert lettered(("E. coli", "S. aureus")) == ["A. E. coli", "B. S. aureus"]
     # The words hold no key to the answer.
-    secret = asked.question(answer="C. both", key="both", organ="liver", description="hidden")
+    secret = asked.question(answer="C. upper", key="upper", organ="liver", description="hidden")
     assert answer_text(request(secret)) == answer_text(request(asked.question()))
 
 
