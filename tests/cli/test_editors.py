@@ -11,9 +11,12 @@ import pytest
 
 from medebench import device
 from medebench.settings import split_name
-from medebench.systems import SYSTEMS, find_system
+from medebench.systems import SYSTEMS, Editor, find_system, system_class
 from tests.cli.test_cli import call
 from tests.conftest import REPOSITORY
+
+#: The package's own systems that edit images.
+EDITORS = [one for one in SYSTEMS.own_names() if issubclass(system_class(one), Editor)]
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +32,7 @@ def listed():
 
 def test_machines_are_told_what_is_ready():
     rows = listed()
-    assert list(rows)[: len(SYSTEMS.own_names())] == SYSTEMS.own_names()
+    assert list(rows)[: len(EDITORS)] == EDITORS
     assert rows["identity"]["ready"] and rows["identity"]["problems"] == []
     assert rows["blur"]["settings"] == {"sigma": 4.0}
     for row in rows.values():
@@ -82,7 +85,7 @@ def test_a_release_that_is_too_old_is_told(monkeypatch):
     assert "diffusers 0.36 or later" in problem
 
 
-@pytest.mark.parametrize("name", SYSTEMS.own_names())
+@pytest.mark.parametrize("name", EDITORS)
 def test_one_editor_in_full_with_a_call_to_copy(name):
     done = call("editors", name)
     assert done.exit_code == 0 and done.stdout.startswith(f"{name} (")
@@ -92,6 +95,16 @@ def test_one_editor_in_full_with_a_call_to_copy(name):
     assert words[:2] == ["medebench", "edit"]
     find_system(words[words.index("--editor") + 1])
     assert json.loads(call("editors", name, "--json").stdout)["editor"] == name
+
+
+@pytest.mark.parametrize("name", ["openai", "anthropic", "transformers", "command", "composed"])
+def test_systems_that_answer_are_listed_with_a_call_to_copy(name):
+    rows = {row["system"]: row for row in json.loads(call("systems", "--json").stdout)}
+    assert "text" in rows[name]["gives"] and all(rows[name]["described"].values())
+    done = call("systems", name)
+    words = shlex.split(done.stdout.splitlines()[-1])
+    assert words[:3] == ["medebench", "generate", "CASES"]
+    find_system(words[words.index("--system") + 1])
 
 
 def test_limits_are_said_in_words():
@@ -179,10 +192,10 @@ def test_every_editor_has_a_command_to_copy_in_the_documentation():
     lines = [line.strip() for line in text.splitlines() if line.startswith("    medebench edit ")]
     words = [shlex.split(line, comments=True) for line in lines]
     calls = [one[one.index("--editor") + 1] for one in words]
-    assert {split_name(one)[0] for one in calls} == set(SYSTEMS.own_names())
+    assert {split_name(one)[0] for one in calls} == set(EDITORS)
     for one in calls:
         find_system(one)
-    for name in SYSTEMS.own_names():
+    for name in EDITORS:
         assert f"`{name}`" in text
 
 

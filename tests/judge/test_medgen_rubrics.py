@@ -19,6 +19,7 @@ from medebench.judge import find_judge
 from medebench.judge.parser import parse
 from medebench.judge.question_form import Slot
 from medebench.judge.rubric_files import builtin_rubrics, load_rubric
+from medebench.judge.shown import LONGEST_TEXT, View
 from medebench.judge.shown_order import by_role
 from medebench.metrics import Undefined
 from medebench.models import Caller
@@ -28,7 +29,7 @@ from medebench.study.design import usual_questions
 from medebench.tasks import find_task
 from tests.conftest import draw
 from tests.judge.mixed_cases import HERE, TURNS, cases, graded, keys_of
-from tests.models.server import FakeServer, always, in_turn
+from tests.models.server import FakeServer, always
 
 MEDGEN = [name for name in builtin_rubrics() if name.startswith("medgen-")]
 #: The dimensions as the versions of the benchmark name them, and the kinds of errors of ours.
@@ -224,6 +225,14 @@ def test_fault_13_a_dimension_that_was_not_asked_is_averaged_nowhere(judged):
     assert not stale & {score for _, score in found}
 
 
+def test_columns_are_called_as_the_criteria_call_them(judged):
+    run, *_ = judged(graded({}, 3))
+    labels = {one.dimension: one.label for one in collect([run]).scores}
+    assert labels["hallucination-omission-control"] == "Hallucination and omission control"
+    assert labels["cross-modal-consistency"] == "Cross-modal consistency"
+    assert labels["overall"] == "Overall"
+
+
 def test_the_overall_is_ours_and_the_judges_own_stands_beside(judged):
     given = {"overall": 5}
     run, found, _ = judged(graded(given, 2))
@@ -233,8 +242,10 @@ def test_the_overall_is_ours_and_the_judges_own_stands_beside(judged):
     assert found["ask-1", "overall"].detail["over"] == [
         one for one in CLINICAL if one != "cross-modal-consistency"
     ]
-    page = build_report([run], tmp := run.path.parent / "report", published=False)
-    assert "computed from them" in page.index.read_text("utf-8") and tmp.is_dir()
+    page = build_report([run], run.path.parent / "report", published=False)
+    assert "computed from them" in page.index.read_text("utf-8")
+    details = (page.index.parent / "assets" / "details" / "0.js").read_text("utf-8")
+    assert "own opinion of the whole, which is not used" in details
 
 
 def test_a_judge_without_an_opinion_of_the_whole_loses_nothing(judged):
@@ -382,29 +393,26 @@ def test_fault_16_an_answer_that_cannot_be_read_is_a_reason_and_never_a_number(j
     assert len(server.calls) == 13 * 3
 
 
-def test_what_was_read_after_a_complaint_is_kept_with_the_own_opinion(judged):
+def test_what_was_read_after_a_complaint_is_kept_with_the_own_opinion(tmp_path):
+    """The second answer completes the first; together they are kept as one, own opinion and all."""
     first = {"anatomical_accuracy": {"reason": "so", "score": 5}, "overall": {"score": 2}}
-    seen = []
 
     def answer(call):
-        seen.append(call)
-        if len(call.body["messages"]) == 2:
-            return json.dumps(first)
-        return graded({"overall": 4}, 3)(call)
+        asked_again = len(call.body["messages"]) > 2
+        return graded({"overall": 4}, 3)(call) if asked_again else json.dumps(first)
 
-    run, found, _ = judged(answer, plan=in_turn("ok"))
-    assert found["ask-0", "anatomical-accuracy"].value == 1.0
-    assert found["ask-0", "overall"].value == pytest.approx((1 + 3 * 0.5) / 4)
-    assert found["ask-0", "overall"].detail["own"] == 0.25
-    assert len(seen) == 26
-    # Read from the cache, it says the same.
-    again = mb.generate(f"{HERE}:cases", f"{HERE}:Unified", run.path.parent / "again")
-    with FakeServer(always("500"), answer=answer) as server:
+    runs = [
+        mb.generate(f"{HERE}:cases", f"{HERE}:Unified", tmp_path / name) for name in ("one", "two")
+    ]
+    with FakeServer(always("ok"), answer=answer) as server:
         options = {"base_url": server.base_url("openai"), "rubric": "medgen-clinical"}
-        mb.score(again, [], find_judge("openai:test", options))
-    assert rows(again)["ask-0", "overall"].value is None or (
-        rows(again)["ask-0", "overall"].detail["own"] == 0.25
-    )
+        for run in runs:
+            mb.score(run, [], find_judge("openai:test", options))
+            row = rows(run)["ask-0", "overall"]
+            assert rows(run)["ask-0", "anatomical-accuracy"].value == 1.0
+            assert row.value == pytest.approx((1 + 3 * 0.5) / 4) and row.detail["own"] == 0.25
+            # The second run shows the same and is answered from what was kept.
+            assert len(server.calls) == 26
 
 
 def test_an_output_that_lacks_a_part_gets_a_reason():
@@ -489,3 +497,14 @@ def test_what_is_shown_travels_and_holds_nothing_of_the_case(tmp_path):
     sent = "\n".join(call.texts)
     assert not any(secret in sent for secret in ("turn-0", "projection", ".png", "unified"))
     assert not any(isinstance(part, Slot) for part in call.texts)
+
+
+def test_a_text_without_end_is_shown_in_part():
+    case = mb.open_case(next(one for one in cases() if one.id == "ask-0"))
+    view = View(load_rubric("medgen-clinical"), 256)
+    shown = view.show(case, mb.Output(text="left " * 10_000)).roles["output_text"]
+    assert len(shown) < LONGEST_TEXT + 60 and shown.endswith(
+        "[20,000 more characters are not shown]"
+    )
+    whole = view.show(case, mb.Output(text="left " * 6_000)).roles["output_text"]
+    assert whole == "left " * 6_000

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from PIL import Image
 from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 
@@ -319,3 +321,20 @@ def test_deep_images_are_cut_as_pillow_cuts_them(tmp_path):
     with Image.open(tmp_path / "reference.png") as image:
         theirs = np.asarray(image.convert("RGB"))
     assert all(np.array_equal(one, theirs) for one in pair_as_published(case, output.came))
+
+
+@given(st.text(max_size=60), st.text(max_size=60), st.lists(st.text(max_size=9), max_size=4))
+def test_no_text_breaks_them(text, answer, choices):
+    for kind in ("multiple-choice", "blank-filling", "report-generation"):
+        case = Case("1", None, "?", task=kind, answer=answer or "x", choices=tuple(choices))
+        for name in ("bleu_medgen", "exact_medgen", "exact_medgen_v2", "token_f1_medgen"):
+            try:
+                assert 0 <= find_metric(name)(mb.open_case(case), text) <= 1
+            except Undefined:
+                assert name == "exact_medgen_v2"
+
+
+def test_long_answers_take_no_longer_than_their_length():
+    blanks = "answer" + " " * 200_000 + "!"
+    assert read_answer_v2(blanks, ("A. Lung",), "letter") is None
+    assert read_answer_v2(blanks, (), "gap") == "!"

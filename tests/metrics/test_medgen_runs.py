@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -14,8 +16,10 @@ from medebench.files import cache_folder
 from medebench.metrics import find_metric
 from medebench.metrics.medgen.published_bertscore import make
 from medebench.metrics.metric import Measured, Subject, Undefined
+from medebench.metrics.perceptual import lpips
 from medebench.metrics.text.token_similarity import match_tokens
 from tests.conftest import draw
+from tests.metrics.test_lpips import _draw_tree
 
 HERE = __file__
 IMAGE, TEXT = ("psnr_medgen", "ssim_medgen"), ("bleu_medgen", "exact_medgen", "token_f1_medgen")
@@ -67,6 +71,25 @@ def test_scores_are_of_what_came(tmp_path):
         *(("ask", name) for name in (*IMAGE, "output_aspect_ratio")),
         ("turn", "exact_medgen_v2"),
     }
+
+
+def test_lpips_of_a_run_is_that_of_its_files(tmp_path):
+    pytest.importorskip("torch")
+    weights = tmp_path / "alex.ckpt"
+    weights.write_bytes(pickle.dumps(_draw_tree("alex"), protocol=3))
+    run = mb.generate(f"{HERE}:cases", f"{HERE}:Upright", tmp_path / "run")
+    mb.score(run, f"lpips_medgen:{weights}", device="cpu")
+    rows = {row["case"]: row for row in run.frame().iter_rows(named=True)}
+    assert rows["ask"]["kind"] == "not-applicable"
+    small = [
+        np.asarray(one.resize((256, 256), Image.Resampling.BILINEAR))
+        for one in (
+            Image.open(cache_folder() / "published" / "out.png"),
+            Image.fromarray(draw(7, 90, 50)).resize((120, 80), Image.Resampling.LANCZOS),
+        )
+    ]
+    wanted = lpips(*small, weights=str(weights), published=True)
+    assert rows["turn"]["value"] == rows["edit"]["value"] == pytest.approx(wanted, abs=1e-6)
 
 
 @pytest.fixture(scope="module")

@@ -93,11 +93,13 @@ def pass_rates(
     [('SSIM ≥ 0.1', 1.0), ('SSIM ≥ 0.7', 0.5)]
     """
     named = judge_scores or {}
+    # A column of nothing but nulls has no type of its own.
+    frame = frame.with_columns(pl.col("value").cast(pl.Float64), pl.col("reason").cast(pl.String))
     found = []
     for threshold in published_thresholds():
         name = threshold.metric or named.get(threshold.label, "")
         rows = frame.filter(pl.col("metric") == name)
-        values = rows["value"].cast(pl.Float64).drop_nulls().to_list()
+        values = rows["value"].drop_nulls().to_list()
         failed = rows.filter(is_failure()).height
         if values or failed:
             passed = sum(threshold.passes(value) for value in values)

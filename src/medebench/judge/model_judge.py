@@ -38,6 +38,7 @@ COMPLAINTS = 2
 #: Room for the list of differences and the reasons; answers usually take a third of it.
 MAX_TOKENS = 1500
 LIKELY_TOKENS = 400
+_LONGEST_LABEL = 40
 _NOT_ASKED = Reason("not-applicable", "not asked of an output of this kind")
 _COMPUTED = {
     "overall": "mean of the scores that apply, computed from them; the judge's own is kept beside",
@@ -285,10 +286,13 @@ class ModelJudge:
         name, rubric = f"{score}_{self.name}", self.rubric
         summary = _COMPUTED.get(score) if score == rubric.computed else None
         summary = summary or " ".join(rubric.criteria[score].split())
+        # A criterion that begins with its name says how it is spelt.
+        head, colon, _ = summary.partition(":")
+        label = head if colon and len(head) <= _LONGEST_LABEL else ""
         if not rubric.counts:
-            return MetricInfo(name, summary, "higher", 0.0, 1.0)
+            return MetricInfo(name, summary, "higher", 0.0, 1.0, label=label)
         most = rubric.limits[1] * (len(rubric.scores) if score == rubric.computed else 1)
-        return MetricInfo(name, summary, "lower", 0.0, float(most), decimals=2)
+        return MetricInfo(name, summary, "lower", 0.0, float(most), label=label, decimals=2)
 
     def _as_json(self, read: Parsed) -> str:
         own = self.rubric.own_vocabulary.labels if self.rubric.asks_own else {}

@@ -16,6 +16,9 @@ from medebench.judge.rubric import Rubric
 from medebench.models import Image, encode_for_model
 from medebench.outputs import Output, whole
 
+#: Characters of a text that a judge is shown; a long report has a tenth of it.
+LONGEST_TEXT = 30_000
+
 
 @dataclass(frozen=True)
 class Shown:
@@ -55,7 +58,13 @@ class View:
         return encode_for_model(picture, self.image_size, bits=case.case.bits)
 
     def _sent(self, case: OpenCase, content: Picture | str) -> Image | str:
-        return content if isinstance(content, str) else self.encode(case, content)
+        return _bounded(content) if isinstance(content, str) else self.encode(case, content)
+
+
+def _bounded(text: str) -> str:
+    """A text that never ends is judged by its beginning, which says that it was cut."""
+    more = len(text) - LONGEST_TEXT
+    return text if more <= 0 else f"{text[:LONGEST_TEXT]}\n[{more:,} more characters are not shown]"
 
 
 def _of_case(case: OpenCase) -> dict[str, Callable[[], Picture | str]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 _SIDES = {"left": "right", "right": "left"}
-_SIDE = re.compile(r"\b(left|right)(?=\b|-|sided\b)", re.I)
+_SIDE = re.compile(r"\b(?:left|right)\b", re.I)
 #: "right" that is no side.
 _OTHER_SENSE = re.compile(
     r"\b(?:all|is|are|not|was|were) right\b(?= ?[.,;!?]|$)|\bright (?:answer|away)\b", re.I

@@ -39,6 +39,15 @@ _EDITING = {
 }
 #: Of answers and of images with text (metrics/text/); a row a line.
 _TEXT: dict[str, str] = {
+    "choice_accuracy": "medebench.metrics.text.choice_accuracy:CHOICE_ACCURACY",
+    "choice_accuracy_circular": "medebench.metrics.text.circular_accuracy:CIRCULAR",
+    "gap_accuracy": "medebench.metrics.text.gap_accuracy:GAP_ACCURACY",
+    "key_accuracy": "medebench.metrics.text.key_accuracy:KEY_ACCURACY",
+    "exact_match": "medebench.metrics.text.exact_match:EXACT_MATCH",
+    "token_f1": "medebench.metrics.text.exact_match:TOKEN_F1",
+    "answer_length": "medebench.metrics.text.answer_form:ANSWER_LENGTH",
+    "answer_language": "medebench.metrics.text.answer_form:ANSWER_LANGUAGE",
+    "answer_refused": "medebench.metrics.text.answer_form:ANSWER_REFUSED",
     "bleu_sacre": "medebench.metrics.text.bleu_sacre:BLEU_SACRE",
     "rouge_l": "medebench.metrics.text.rouge_l:ROUGE_L",
     "cider": "medebench.metrics.text.cider:CIDER",

@@ -21,6 +21,7 @@ from medebench.encoders.extractor import Extractor, Shown, shared_extractor
 from medebench.encoders.image_framing import Framing
 from medebench.errors import ImageError, NotReadyError
 from medebench.images.picture import Picture
+from medebench.metrics.medgen import UNRANKED
 from medebench.metrics.medgen.original_images import output_as_published, reference_as_published
 from medebench.metrics.metric import BatchMetric, Measured, MetricInfo, Subject, Undefined
 from medebench.metrics.semantic import cosine
@@ -91,6 +92,7 @@ def _kind(name: str, encoder: str, scope: Scope | None, summary: str, label: str
         label=label,
         sublabel="MedGEN" if scope is None else "within its scope",
         definition=text,
+        unranked=UNRANKED if scope is None else "",
     )
     return _Kind(info, encoder, scope)
 

@@ -20,6 +20,7 @@ _REWARD = "medebench.metrics.reward.reward_metrics"
 _QUALITY = "medebench.metrics.quality.quality_metrics"
 _BERTSCORE = "medebench.metrics.text.bertscore"
 _COSINE = "medebench.metrics.image_cosine"
+_CLINICAL = "medebench.metrics.text.clinical_scorers"
 
 #: Name -> module with `info(name, which)` and `make(name, which, device, batch)`.
 _ALIGNED = ("isim", "talign_prompt", "talign_description", "dalign_prompt", "dalign_description")
@@ -46,6 +47,10 @@ LEARNED = {
     "bertscore_medgen": "medebench.metrics.medgen.published_bertscore",
     "raddino_medgen": _COSINE,
     "mii_medgen": _COSINE,
+    "radgraph_xl": _CLINICAL,
+    "chexbert_f1": _CLINICAL,
+    "ratescore": _CLINICAL,
+    "green": _CLINICAL,
 }
 #: The ones that are named together with their encoder; a name that begins another comes after it.
 _FAMILIES = (_SEMANTIC, _BERTSCORE)

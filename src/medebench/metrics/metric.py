@@ -204,6 +204,7 @@ def metric(
     decimals: int | None = None,
     definition: str = "",
     of: Of = "image",
+    unranked: str = "",
 ) -> Callable[[Function], Metric]:
     """Make a metric of a function of an open case and an output.
 
@@ -220,6 +221,7 @@ def metric(
         definition: how the numbers come about, for the methods of a report.
         of: what of an output the function is given: its "image", the image in the size in which
             it "came", its "text" or the "output".
+        unranked: why nobody should be called the best by it, if so.
 
     Returns:
         A decorator; what it gives is a `Metric`, which can be called and passed to `score`.
@@ -234,6 +236,7 @@ def metric(
     def wrap(function: Function) -> Metric:
         facts = name, summary, better, low, high, needs
         told: dict[str, Any] = {"label": label, "decimals": decimals, "definition": definition}
+        told |= {"unranked": unranked}
         return Metric(*facts, **told, function=function, variant=variant, of=of)
 
     return wrap

@@ -83,9 +83,20 @@ class Entry:
 
     @property
     def sees(self) -> str:
-        """ "sees the ROI", or nothing."""
+        """ "sees the ROI", "was not shown the input", or nothing."""
         what = ["the ROI" if s == "roi" else f"the {s}" for s in self.run.info.sees]
-        return f"sees {' and '.join(what)}" if what else ""
+        told = [f"sees {' and '.join(what)}"] if what else []
+        return " and ".join([*told, *self._blind])
+
+    @property
+    def _blind(self) -> list[str]:
+        """Pictures that were painted from words alone, by what the ledger says of each."""
+        rows = [one for one in self.outputs.values() if one.reason is None]
+        blind = sum(one.detail.get("input_shown") is False for one in rows)
+        if not blind:
+            return []
+        few = "" if blind == len(rows) else f" of {blind:,} of {len(rows):,} outputs"
+        return [f"was not shown the input{few}"]
 
     @property
     def steered(self) -> str:
@@ -377,7 +388,9 @@ def collect(
         keys.places = {key: one for key, one in keys.places.items() if key not in left_out}
     entries = _with_absent(entries, keys.places, task)
     frames += [rows for entry in entries if entry.absent for rows in absent_rows(entry, frames)]
-    every = _opened(pl.concat(frames), entries, keys.places, task, judges)
+    # Runs of some of the cases may lack a group that the others have.
+    joined = pl.concat(frames, how="diagonal")
+    every = _opened(joined, entries, keys.places, task, judges)
     aside = (pl.col("kind") == NOT_APPLICABLE).fill_null(False)
     frame, grounded = _split(every.filter(~aside))
     scores = describe(frame["metric"].unique().sort().to_list(), judges.details)
@@ -448,7 +461,7 @@ def absent_rows(entry: Entry, frames: Sequence[pl.DataFrame]) -> Iterator[pl.Dat
     if own is None:
         return  # nothing but scores of sets
     about = own.select("metric", "run", "editor", "control").unique("metric", maintain_order=True)
-    others = pl.concat(frames).filter(pl.col("case").is_in(sorted(entry.absent)))
+    others = pl.concat(frames, how="diagonal").filter(pl.col("case").is_in(sorted(entry.absent)))
     cases = others.drop("metric", "run", "editor", "control").unique("case", maintain_order=True)
     none = {"value": None, "finding": None, "reason": str(ABSENT), "kind": ABSENT.kind, "k": 0}
     rows = cases.with_columns(**{n: pl.lit(v, own.schema[n]) for n, v in none.items()})

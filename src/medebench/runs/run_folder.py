@@ -314,7 +314,7 @@ class Run:
     def contents(self) -> Contents:
         """What the ledger holds of single cases, read once."""
         with self.ledger() as ledger:
-            return Contents(ledger.cases(), ledger.outputs(), list(ledger.scores()))
+            return Contents(ledger.clustered_cases(), ledger.outputs(), list(ledger.scores()))
 
     def scores(self, read: Contents | None = None) -> Iterator[ScoreRow]:
         """All scores; one of another picture, or of the case as it was before, is a reason."""

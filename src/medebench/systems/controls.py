@@ -44,7 +44,8 @@ class Reference(_Control):
     sees = ("reference",)
 
     def edit(self, request: Request) -> Output:
-        if not (answer := request.case.expected).parts:
+        # A reference that is sharper than the input is copied as it is.
+        if not (answer := request.case.compared().expected).parts:
             raise Refused("the case has no reference to copy")
         return answer
 

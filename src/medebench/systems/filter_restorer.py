@@ -10,7 +10,7 @@ from PIL import Image
 
 from medebench.images.picture import Picture, resize
 from medebench.outputs import Output
-from medebench.systems.request import Refused, Request
+from medebench.systems.request import Request
 from medebench.systems.system import Editor
 
 #: A picture is enlarged by this factor at most.
@@ -20,16 +20,18 @@ _TAILS = 0.5
 
 
 class FilterRestorer(Editor):
-    """It removes noise, enlarges, stretches contrast and mends lines; it reads a few words only."""
+    """It removes noise, enlarges, stretches contrast and mends lines.
+
+    It reads a few words only; where they ask for nothing of this, the picture stays as it is.
+    """
 
     summary = "plain filters: removes noise and lines, enlarges, stretches contrast"
     example = "filter-restorer"
 
     def edit(self, request: Request) -> Output:
-        picture = restored(request.case.previous, request.instruction)
-        if picture is None:
-            raise Refused("no filter for this instruction: it names neither noise nor resolution "
-                          "nor contrast nor an artifact")  # fmt: skip
+        previous = request.case.previous
+        if (picture := restored(previous, request.instruction)) is None:
+            return Output(previous, detail={"filter": "none: the instruction names none"})
         return Output(picture)
 
 
@@ -42,7 +44,7 @@ def restored(picture: Picture, instruction: str) -> Picture | None:
     """
     words = instruction.lower()
     if "noise" in words:
-        return without_noise(picture)
+        return without_noise(picture, single="salt" in words or "impulse" in words)
     if "resolution" in words:
         times = re.search(r"\b(\d)\s*(?:x|times|-fold)", words)
         return enlarged(picture, int(times.group(1)) if times else 2)
@@ -53,15 +55,17 @@ def restored(picture: Picture, instruction: str) -> Picture | None:
     return None
 
 
-def without_noise(picture: Picture) -> Picture:
-    """A median where single pixels stand out, else a bilateral filter."""
-    median = np.asarray(cv2.medianBlur(picture, 3))
+def without_noise(picture: Picture, single: bool = False) -> Picture:
+    """A median where `single` pixels are wrong, else a bilateral filter as wide as the noise."""
     top = np.iinfo(picture.dtype).max
-    extreme = ((picture == 0) | (picture == top)) & (picture != median)
-    if float(extreme.mean()) > 0.01:
-        return np.where(extreme, median, picture)
-    smooth = cv2.bilateralFilter(picture.astype(np.float32) / top, 7, 0.16, 2.0)
-    return _back(smooth * top, picture)
+    if single:
+        median = np.asarray(cv2.medianBlur(picture, 3))
+        return np.where((picture == 0) | (picture == top), median, picture)
+    values = picture.astype(np.float32) / top
+    # Of white noise, the difference of neighbours spreads by the root of 2.
+    spread = 1.4826 * float(np.median(np.abs(np.diff(values, axis=1)))) / np.sqrt(2)
+    smooth = cv2.bilateralFilter(values, 9, max(0.02, 4.0 * spread), 2.0)
+    return _back(np.asarray(smooth) * top, picture)
 
 
 def enlarged(picture: Picture, times: int) -> Picture:
@@ -71,10 +75,10 @@ def enlarged(picture: Picture, times: int) -> Picture:
 
 
 def stretched(picture: Picture) -> Picture:
-    """Each channel from its darkest to its brightest pixels over the whole range."""
-    low, high = np.percentile(picture, (_TAILS, 100 - _TAILS), axis=(0, 1))
+    """From the darkest to the brightest pixels of all channels over the whole range."""
+    low, high = np.percentile(picture, (_TAILS, 100 - _TAILS))
     top = np.iinfo(picture.dtype).max
-    return _back((picture - low) * (top / np.maximum(high - low, 1.0)), picture)
+    return _back((picture - low) * (top / max(float(high - low), 1.0)), picture)
 
 
 def without_lines(picture: Picture) -> Picture:

@@ -43,7 +43,7 @@ def find(path: Path) -> list[Path] | None:
         return [path] if path.suffix.lower() == ".parquet" and _is_medgen(path) else None
     if not path.is_dir():
         return None
-    for pattern in ("parquet/*/*.parquet", "*/*.parquet", "*.parquet"):
+    for pattern in ("*/*/*.parquet", "*/*.parquet", "*.parquet"):
         shards = [one for _, one in zip(range(MOST_SHARDS), path.glob(pattern), strict=False)]
         shards = [one for one in sorted(shards) if _is_medgen(one)]
         if shards:

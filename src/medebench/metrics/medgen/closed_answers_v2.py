@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from medebench.metrics.medgen.closed_answers import chosen, option_names, plain
+from medebench.metrics.medgen.closed_answers import chosen, option_names, plain, squeezed
 
 _LABELLED = re.compile(
     r"(?:answer|option|choice) \s* (?:is|[:=-])? \s* \(? ([a-z]) \)? (?:[.)\s]|$)", re.X | re.I
@@ -32,10 +32,11 @@ def read_answer_v2(text: str, choices: Sequence[str], kind: Literal["letter", "g
     >>> read_answer_v2("So the answer is (B).", ["A. Lung", "B. Heart"], "letter")
     'b. heart'
     """
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    # Squeezed, because patterns of blanks take long over many of them; it changes no result.
+    lines = [line for line in map(squeezed, text.splitlines()) if line]
     if not lines:
         return None
-    return _gap(lines[-1]) if kind == "gap" else _letter(text.strip(), lines, choices)
+    return _gap(lines[-1]) if kind == "gap" else _letter(plain(text), lines, choices)
 
 
 def _letter(text: str, lines: Sequence[str], choices: Sequence[str]) -> str | None:
@@ -46,11 +47,11 @@ def _letter(text: str, lines: Sequence[str], choices: Sequence[str]) -> str | No
             return names.get(letter, letter)
         if (option := chosen(line, choices)) in names:
             return option
-    for letter in reversed(_ALONE.findall(text.lower())):
+    for letter in reversed(_ALONE.findall(text)):
         if letter in names:
             return names[letter]
     longest = sorted((name for name in names if len(name) > 1), key=len, reverse=True)
-    return next((names[name] for name in longest if name in plain(text)), None)
+    return next((names[name] for name in longest if name in text), None)
 
 
 def _gap(line: str) -> str | None:

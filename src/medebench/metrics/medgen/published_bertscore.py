@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from medebench.encoders.extractor import Shared
-from medebench.encoders.token_encoder import PUBMEDBERT, PUBMEDBERT_LAYER, TokenEncoder
+from medebench.encoders.token_encoder import (
+    PUBMEDBERT,
+    PUBMEDBERT_LAYER,
+    TokenEncoder,
+    TokenVectors,
+)
+from medebench.metrics.medgen import UNRANKED
 from medebench.metrics.medgen.published_texts import published_pair
 from medebench.metrics.metric import BatchMetric, Measured, MetricInfo, Of, Subject, Undefined
 from medebench.metrics.text.token_similarity import match_tokens
@@ -21,6 +27,7 @@ INFO = MetricInfo(
     ("answer",),
     label="BERTScore",
     sublabel="MedGEN",
+    unranked=UNRANKED,
     definition="F1 of tokens that find the most similar one of the other text, by the states of "
     "layer 12; without weights for rare tokens, not rescaled.",
 )
@@ -47,9 +54,7 @@ class PublishedBertScore(BatchMetric):
 
     def measure(self, prepared: Sequence[tuple[str, str]]) -> list[Measured | Undefined]:
         read = iter(self._shared.read([text for pair in prepared for text in pair]))
-        return [
-            Measured(match_tokens(one, other).f1) for one, other in zip(read, read, strict=True)
-        ]
+        return [_measured(one, other) for one, other in zip(read, read, strict=True)]
 
     @cached_property
     def _shared(self) -> TokenEncoder:
@@ -58,6 +63,14 @@ class PublishedBertScore(BatchMetric):
     def close(self) -> None:
         self.__dict__.pop("_shared", None)
         self.encoder.close()
+
+
+def _measured(one: TokenVectors, other: TokenVectors) -> Measured | Undefined:
+    try:
+        # Rounding may lift a text beside itself above 1.
+        return Measured(min(1.0, match_tokens(one, other).f1))
+    except Undefined as reason:
+        return reason
 
 
 #: One network for all metrics that want the same.

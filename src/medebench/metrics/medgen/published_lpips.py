@@ -9,6 +9,7 @@ from medebench.cases.open_case import OpenCase, once
 from medebench.encoders.feature_store import picture_key
 from medebench.files import sha256
 from medebench.images.picture import Picture
+from medebench.metrics.medgen import UNRANKED
 from medebench.metrics.medgen.original_images import pair_as_published, reference_as_published
 from medebench.metrics.metric import MetricInfo, Subject
 from medebench.metrics.perceptual.lpips_metrics import Lpips, LpipsPair
@@ -25,6 +26,7 @@ INFO = MetricInfo(
     label="LPIPS",
     sublabel="MedGEN",
     decimals=3,
+    unranked=UNRANKED,
     definition="AlexNet, LPIPS v0.1. The output is stretched to the size of the reference "
     "(Lanczos), both are squeezed to 256 x 256 (bilinear, antialiased) and fed 0 to 1 where the "
     "network was trained on -1 to 1.",

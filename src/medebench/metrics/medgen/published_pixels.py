@@ -9,6 +9,7 @@ from PIL import Image
 
 from medebench.cases.open_case import OpenCase
 from medebench.images.picture import Picture
+from medebench.metrics.medgen import UNRANKED
 from medebench.metrics.medgen.original_images import pair_as_published
 from medebench.metrics.metric import metric
 from medebench.metrics.pixel import ssim
@@ -34,7 +35,7 @@ def published_ssim(reference: Image.Image, output: Image.Image) -> float:
     return ssim(np.asarray(reference.convert("L")), np.asarray(output.convert("L")), 255)
 
 
-_of_reference = partial(metric, needs=("reference",), of="came")
+_of_reference = partial(metric, needs=("reference",), of="came", unranked=UNRANKED)
 
 
 @_of_reference(

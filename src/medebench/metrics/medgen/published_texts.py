@@ -7,6 +7,7 @@ from collections import Counter
 from functools import partial
 
 from medebench.cases.open_case import OpenCase
+from medebench.metrics.medgen import UNRANKED
 from medebench.metrics.medgen.closed_answers import normalised, plain
 from medebench.metrics.medgen.closed_answers_v2 import read_answer_v2
 from medebench.metrics.medgen.sentence_bleu import sentence_bleu
@@ -38,7 +39,7 @@ def published_token_f1(candidate: str, reference: str) -> float:
     return 2 * shared / every if every else 1.0
 
 
-_of_answer = partial(metric, needs=("answer",), of="text")
+_of_answer = partial(metric, needs=("answer",), of="text", unranked=UNRANKED)
 _NORMALISED = "Choices and gaps are compared in lower case, choices as “letter. text”."
 
 

@@ -13,13 +13,14 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from dataclasses import dataclass
 from functools import lru_cache
 
 from medebench.cases.open_case import OpenCase
 from medebench.metrics.metric import metric
 from medebench.metrics.text.reference_text import reference_pieces
+from medebench.metrics.text.word_runs import ORDERS, runs_by_length
 
-ORDERS = 4
 #: Entities that web pages leave behind, in the order in which they are put back.
 _ENTITIES = {"&quot;": '"', "&amp;": "&", "&lt;": "<", "&gt;": ">"}
 #: Every ASCII sign but ' , - . is a token by itself.
@@ -46,14 +47,21 @@ def tokens_13a(text: str) -> tuple[str, ...]:
     return tuple(_DASH.sub(r"\1 \2 ", line).split())
 
 
-def runs(tokens: tuple[str, ...], length: int) -> Counter[tuple[str, ...]]:
-    """How often each run of `length` tokens occurs."""
-    return Counter(zip(*(tokens[start:] for start in range(length)), strict=False))
+@dataclass(frozen=True)
+class _Counted:
+    """A reference: its words by number, from 1 on, and how often it has each run."""
+
+    length: int
+    numbers: dict[str, int]
+    runs: tuple[Counter[int], ...]
 
 
 @lru_cache(4096)
-def _runs_of_all_lengths(tokens: tuple[str, ...]) -> tuple[Counter[tuple[str, ...]], ...]:
-    return tuple(runs(tokens, length) for length in range(1, ORDERS + 1))
+def _counted(reference: str) -> _Counted:
+    tokens = tokens_13a(reference)
+    numbers = {word: place for place, word in enumerate(dict.fromkeys(tokens), 1)}
+    runs = runs_by_length([numbers[one] for one in tokens])
+    return _Counted(len(tokens), numbers, tuple(map(Counter, runs)))
 
 
 def bleu_sacre(answer: str, reference: str) -> float:
@@ -62,19 +70,21 @@ def bleu_sacre(answer: str, reference: str) -> float:
     >>> round(bleu_sacre("no pleural effusion", "no pleural effusion is seen"), 4)
     0.5134
     """
-    said, due = tokens_13a(answer), tokens_13a(reference)
-    hits = [
-        sum(min(count, theirs[run]) for run, count in ours.items() if run in theirs)
-        for ours, theirs in zip(_runs_of_all_lengths(said), _runs_of_all_lengths(due), strict=True)
-    ]
-    if not any(hits):
+    said, due = tokens_13a(answer), _counted(reference)
+    hits: list[int] = []
+    # Words that the reference has not are all the same here: 0.
+    own = runs_by_length([due.numbers.get(one, 0) for one in said])
+    for ours, theirs in zip(own, due.runs, strict=True):
+        counts = Counter(ours)
+        hits.append(sum(min(counts[run], theirs[run]) for run in counts.keys() & theirs.keys()))
+    if not hits[0]:
         return 0.0
     logs, missed = 0.0, 0
     order = min(ORDERS, len(said))
     for length, hit in enumerate(hits[:order], 1):
         missed += not hit
         logs += math.log((hit or 0.5**missed) / (len(said) - length + 1))
-    shortness = min(0.0, 1 - len(due) / len(said))
+    shortness = min(0.0, 1 - due.length / len(said))
     return math.exp(shortness + logs / order)
 
 

@@ -18,21 +18,20 @@ from functools import lru_cache
 
 from medebench.cases.case import Case
 from medebench.metrics.metric import BatchMetric, Measured, MetricInfo, Subject, Undefined
-from medebench.metrics.text.bleu_sacre import ORDERS, runs
 from medebench.metrics.text.reference_pool import ReferencePool, kind_of_question, pool_references
 from medebench.metrics.text.reference_text import reference_pieces
 from medebench.metrics.text.rouge_l import plain_words
+from medebench.metrics.text.word_runs import ORDERS, runs_by_length
 
 #: Width of the penalty for another length, in words.
 _SIGMA = 6.0
-Run = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Weighted:
     """A text as CIDEr sees it: by length of run, the weight of each."""
 
-    weights: tuple[dict[Run, float], ...]
+    weights: tuple[dict[int, float], ...]
     norms: tuple[float, ...]
     pairs: int
 
@@ -41,27 +40,30 @@ class RunWeights:
     """How much a run tells, from the references of a set."""
 
     def __init__(self, references: Iterable[tuple[str, ...]]) -> None:
-        holders: Counter[Run] = Counter()
+        self._numbers: dict[str, int] = {}
+        held: Counter[int] = Counter()
         self.count = 0
         for words in references:
             self.count += 1
-            holders.update({run for length in _LENGTHS for run in runs(words, length)})
-        whole = math.log(max(1, self.count))
-        self._rare = whole
-        self._known = {run: whole - math.log(held) for run, held in holders.items()}
+            # From 1 on: a run of two words is then never the number of one word.
+            numbers = [self._numbers.setdefault(one, len(self._numbers) + 1) for one in words]
+            for runs in runs_by_length(numbers):
+                held.update(set(runs))
+        self._rare = math.log(max(1, self.count))
+        self._known = {run: self._rare - math.log(count) for run, count in held.items()}
         self.weigh = lru_cache(4096)(self._weigh)
 
     def _weigh(self, words: tuple[str, ...]) -> Weighted:
         known, rare = self._known, self._rare
+        new = [one for one in dict.fromkeys(words) if one not in self._numbers]
+        others = {word: len(self._numbers) + place for place, word in enumerate(new, 1)}
+        numbers = [self._numbers[one] if one in self._numbers else others[one] for one in words]
         weights = tuple(
-            {run: count * known.get(run, rare) for run, count in runs(words, length).items()}
-            for length in _LENGTHS
+            {run: count * known.get(run, rare) for run, count in Counter(runs).items()}
+            for runs in runs_by_length(numbers)
         )
         norms = tuple(math.sqrt(sum(w * w for w in one.values())) for one in weights)
         return Weighted(weights, norms, max(0, len(words) - 1))
-
-
-_LENGTHS = range(1, ORDERS + 1)
 
 
 def cider_d(answer: Weighted, reference: Weighted) -> float:

@@ -14,6 +14,7 @@ from medebench.models.answers.lenient_json import Number, Pairs, find_objects
 #: Of a longer answer the middle is left out: what is answered stands at an end.
 LONGEST = 100_000
 _BOXED = re.compile(r"\\boxed\s*\{((?:[^{}\n]|\{[^{}\n]{0,80}\}){0,120})\}")
+_LONE_MARK = re.compile(r"(?<!\w)_+(?!\w)")
 _TAGGED = re.compile(r"<(final_?answer|answer)>([^<]{0,400})</\1>", re.I)
 _KEYS = {
     *("answer", "final_answer", "finalanswer", "choice", "option", "letter", "selected", "pick"),
@@ -54,7 +55,8 @@ def answer_body(answer: str) -> Body:
         places.extend(at[start:stop])
         end = stop
     spoken = "".join(parts)
-    return Body(*_tight(plain(spoken).replace(BLANK, " "), places), cut, _marked(spoken))
+    found = _LONE_MARK.sub(lambda one: " " * len(one[0]), plain(spoken).replace(BLANK, " "))
+    return Body(*_tight(found, places), cut, _marked(spoken))
 
 
 def _tight(text: str, places: list[int]) -> tuple[str, tuple[int, ...]]:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from medebench.models.answers.answer_body import answer_body
 from medebench.models.answers.denial import is_denied
-from medebench.models.answers.refusal import is_refusal
+from medebench.models.answers.refusal import declines
 
 GapStatus = Literal["read", "not_read", "refused", "several", "cut"]
 _GAP = re.compile(r"_{2,}")
@@ -20,6 +20,7 @@ _LEAD = re.compile(
     (?:\s(?:is|are|(?:should|would|must)\s+be)\b\s*:?|[:=])\s*""",
     re.I | re.X,
 )
+_QUOTE_MARK = re.compile(r"^(?:>\s*)+(?=[^\W\d])")
 _EDGES = " \t\n\r,;:!?\"'“”„«»‘’()[]{}*#•。，"
 #: What may follow the words without being a part of them: an explanation, a further sentence.
 _REST = re.compile(
@@ -68,7 +69,7 @@ def read_gap(answer: str, question: str = "", *, cut: bool = False) -> GapAnswer
         if len(given) > 1:
             return GapAnswer("several")
         return _read(given[0], question) if given else GapAnswer("not_read")
-    if is_refusal(body.text):
+    if declines(body.text):
         return GapAnswer("refused")
     return _read(body.text, question)
 
@@ -86,7 +87,7 @@ def _read(text: str, question: str) -> GapAnswer:
         return GapAnswer("several")
     if quoted:
         return GapAnswer("read", (quoted[0],))
-    bare = _LEAD.sub("", text).strip(_EDGES).rstrip(". ")
+    bare = _LEAD.sub("", _QUOTE_MARK.sub("", text)).strip(_EDGES).rstrip(". ")
     readings = [_inside(bare, before, after), bare]
     readings += [head for one in readings if (head := _REST.sub("", one, count=1).strip(_EDGES))]
     return GapAnswer("read", tuple(dict.fromkeys(filter(None, readings))))

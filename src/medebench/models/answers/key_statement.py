@@ -9,7 +9,7 @@ from typing import Literal
 from medebench.models.answers.answer_body import answer_body
 from medebench.models.answers.denial import is_denied
 from medebench.models.answers.option_mentions import OptionTexts
-from medebench.models.answers.refusal import is_refusal
+from medebench.models.answers.refusal import declines
 
 KeyStatus = Literal["stated", "not_stated", "several", "refused", "cut"]
 _NUMBERS = [
@@ -53,7 +53,7 @@ def read_key(answer: str, key: str, others: Sequence[str] = (), *, cut: bool = F
     stated = _stated(body.text, list(dict.fromkeys(texts)))
     if 0 in stated:
         return "stated" if len(stated) == 1 else "several"
-    return "refused" if not stated and is_refusal(body.text) else "not_stated"
+    return "refused" if not stated and declines(body.text) else "not_stated"
 
 
 def _stated(text: str, texts: list[str]) -> set[int]:

@@ -57,7 +57,7 @@ _HEDGE = r"""(?:(?:option|choice|letter|answer|probably|likely|most\ likely|mayb
 _MARKS = r"[\s>#*•\-–—\"'“‘]*"
 _LEADING = re.compile(rf"{_MARKS}{_HEDGE}(?<![{_ALPHA}]){_LETTER}", re.I | re.X)
 _IS = re.compile(rf"\b(?:is|are|be)\s*[::]?\s+{_LETTER}", re.I)
-_SENTENCE = re.compile(rf"[.!?]\s+{_LETTER}[.):]", re.I)
+_SENTENCE = re.compile(rf"(?:[.!?]\s+|\n[>#*•–—-]?\s*){_LETTER}[.):]", re.I)
 _LAST = re.compile(
     r"[\s>#*•\-–—]*(?:option\s+)?[(\[\"'“‘]{0,2}([A-Za-z])[)\]\"'”’]{0,2}[.!]?\s*$", re.I
 )
@@ -133,7 +133,7 @@ class _Letters:
                 yield from self._claim(found)
         for found in _SENTENCE.finditer(text):
             # "E. No fracture." at the very end.
-            end = self._own_text(found.start("letter"))
+            end = self._own_text(found.start("letter"), of_any=True)
             if end and not text[end:].strip(" .\n"):
                 yield from self._claim(found)
         if _NEITHER.fullmatch(text):
@@ -186,13 +186,14 @@ class _Letters:
             end = more.end()
         return every, end
 
-    def _own_text(self, start: int) -> int:
+    def _own_text(self, start: int, of_any: bool = False) -> int:
         """Where the text of the letter's own option ends that follows it, or 0."""
         mark = _AFTER_MARK.match(self.text, start + 1)
         if mark is None or mark.end() == start + 1 or mark[0].isspace():
             return 0
         named = self.texts.at(self.text, mark.end())
-        return named[1] if named is not None and named[0] == self._place(start) else 0
+        own = named is not None and (of_any or named[0] == self._place(start))
+        return named[1] if named is not None and own else 0
 
     def _is_letter(self, start: int) -> bool:
         behind = (_FREE, _IS_GOOD, _MORE)

@@ -95,7 +95,7 @@ def artifact_removal(seed: int, number: int) -> Record:
     names = {
         "zipper": "zipper artifact: a dashed line across the picture",
         "stripes": "stripe artifact: dark and bright bands across the picture",
-        "ghost": "motion ghost: a faint second copy of the picture, moved down",
+        "ghost": "ghost artifact: a faint second copy of the picture, moved down",
     }
     prompt = f"Remove the {names[kind]}. Restore what lies below it."
     pictures = {"previous": _rounded(spoilt), "reference": clean}

@@ -93,20 +93,14 @@ def _drawn_upon(framed: Picture, reading: Reading, words: str) -> Picture:
 
 
 def _larger(framed: Picture, spot: Spot) -> Picture:
-    """The picture through a lens over the spot."""
+    """The picture with what lies at the spot enlarged."""
     high, wide = framed.shape[:2]
     y, x = np.mgrid[:high, :wide].astype(np.float32)
     across, down = x - spot.x, y - spot.y
-    far = np.hypot(across, down)
-    edge = spot.radius * LATE + 3.0
-    # Full size up to the edge, as it was from twice as far on.
-    share = np.clip((2.0 * edge - far) / edge, 0.0, 1.0)
-    factor = 1.0 + share * (1.0 / LATE - 1.0)
-    moved = (
-        (spot.x + across * factor).astype(np.float32),
-        (spot.y + down * factor).astype(np.float32),
-    )
-    return np.asarray(cv2.remap(framed, *moved, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT))
+    maps = [(spot.x + across / LATE).astype(np.float32), (spot.y + down / LATE).astype(np.float32)]
+    grown = cv2.remap(framed, maps[0], maps[1], cv2.INTER_LINEAR)
+    inside = np.hypot(across, down) <= spot.radius * LATE
+    return np.where(inside[..., None], np.asarray(grown), framed)
 
 
 def _filled(framed: Picture) -> Output:
