@@ -55,7 +55,7 @@ def test_a_run_that_gives_only_texts_makes_no_case_incomparable(material):
     assert {entry.name: len(entry.cases) for entry in material.entries} == {
         "good": 64,
         "weak": 64,
-        "identity": 24,
+        "identity": 48,
         "most-frequent": 16,
     }
 
@@ -164,3 +164,15 @@ def test_the_verdict_asks_for_more_than_guessing_and_every_control(material, sta
     assert "SSIM, described" not in verdicts.questions
     assert [v.trust.mark for v in verdicts.models] == ["unknown", "no"]
     assert "over" in verdicts.models[0].weakest
+
+
+def test_a_failed_output_has_not_failed_in_scores_of_other_work(runs):
+    @mb.metric("letters_said", "how many letters", high=1e6, of="text")
+    def letters_said(case, text):
+        return len(text)
+
+    mb.score(runs, [letters_said])
+    frame = collect(runs).frame.filter(pl.col("metric") == "letters_said")
+    # One in four editing outputs of "weak" failed; nobody was asked for a text there.
+    assert set(frame["format"]) == {"vqa", "generation"}
+    assert frame.filter(pl.col("run") == "weak")["kind"].to_list().count("no-output") == 10

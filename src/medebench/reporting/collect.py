@@ -391,6 +391,7 @@ def collect(
     # Runs of some of the cases may lack a group that the others have.
     joined = pl.concat(frames, how="diagonal")
     every = _opened(joined, entries, keys.places, task, judges)
+    every = _not_asked(every) if isinstance(task, MixedTask) else every
     aside = (pl.col("kind") == NOT_APPLICABLE).fill_null(False)
     frame, grounded = _split(every.filter(~aside))
     scores = describe(frame["metric"].unique().sort().to_list(), judges.details)
@@ -525,6 +526,20 @@ def _opened(
     here = pl.col("case").is_in(found) & pl.col("metric").is_in(likeness)
     renamed = pl.when(here).then(pl.col("metric") + DESCRIBED).otherwise(pl.col("metric"))
     return frame.with_columns(metric=renamed) if found and likeness else frame
+
+
+def _not_asked(frame: pl.DataFrame) -> pl.DataFrame:
+    """A failed output has failed in no score that is not about such work at all.
+
+    Of one that was never made nobody could tell; those of the same kind of work tell.
+    """
+    aside = (pl.col("kind") == NOT_APPLICABLE).fill_null(False)
+    place = ["metric", "group"]
+    none = aside.any() & pl.col("value").is_null().all()
+    told = frame.group_by(place).agg(none=none)
+    rows = frame.join(told, on=place, how="left", maintain_order="left")
+    kind = pl.when(pl.col("none") & is_failure()).then(pl.lit(NOT_APPLICABLE))
+    return rows.with_columns(kind=kind.otherwise(pl.col("kind"))).drop("none")
 
 
 def _clean(run: Run, row: Row) -> Row:
