@@ -77,8 +77,9 @@ _MEDGEN = {
 METRICS = Registry("metric", "medebench.metrics", _EDITING | _TEXT | _MEDGEN)
 
 
-#: In a list of names: those of edited images that need nothing, and all whose weights are here.
-DEFAULT, READY = "default", "ready"
+#: In a list of names: those of edited images that need nothing; all whose weights are here; of
+#: these, the ones that MedGEN-Bench has published.
+DEFAULT, READY, MEDGEN = "default", "ready", "medgen"
 
 
 def find_metrics(
@@ -91,8 +92,8 @@ def find_metrics(
 
     An object that is a metric already stays itself.
 
-    `default` and `ready` stand for groups of names. What is not ready is said here, before any
-    work: NotReadyError.
+    `default`, `ready` and `medgen` stand for groups of names. What is not ready is said here,
+    before any work: NotReadyError.
     """
     return [one for _, one in find_named_metrics(names, device=device, batch=batch)]
 
@@ -180,9 +181,9 @@ def _names(given: Iterable[str | AnyMetric] | None) -> list[str | AnyMetric]:
     for name in [DEFAULT] if given is None else given:
         if name == DEFAULT:
             names.extend(_EDITING)
-        elif name == READY:
-            names.extend(METRICS.builtin)
-            names.extend(one for one in LEARNED if not_ready(one) is None)
+        elif name in (READY, MEDGEN):
+            every = (*METRICS.builtin, *(one for one in LEARNED if not_ready(one) is None))
+            names.extend(one for one in every if name == READY or "_medgen" in one)
         else:
             names.append(name)
     return names

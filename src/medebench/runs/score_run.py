@@ -16,6 +16,7 @@ from medebench.errors import InputError
 from medebench.judge import Judge, PlainJudge, as_judge, find_judge
 from medebench.metrics import (
     DEFAULT,
+    MEDGEN,
     READY,
     AnyMetric,
     BatchMetric,
@@ -255,8 +256,8 @@ def _metrics(
             require_parts(runs, f"metric '{one.name}'", [part] if part else [], "leave it out")
             found.append((call, one))
         except InputError:
-            # `ready` stands for what can be computed, whatever that is.
-            if READY not in names or call is None or call in names:
+            # These stand for what can be computed, whatever that is.
+            if not {READY, MEDGEN} & {*names} or call is None or call in names:
                 raise
     return found
 

@@ -19,11 +19,15 @@ from medebench.cases.medgen_names import task_name
 #: How an answer is read: as one of the choices, as what fills a gap, freely, or as a report.
 AnswerKind = Literal["letter", "gap", "free", "report"]
 
-IMAGE = ("ssim", "psnr")
-LETTER: tuple[str, ...] = ()
-GAP: tuple[str, ...] = ()
-FREE: tuple[str, ...] = ()
-REPORT: tuple[str, ...] = ()
+#: By default: likeness to the reference, and whether the image came in another shape.
+IMAGE = ("ssim", "psnr", "output_aspect_ratio")
+#: By default, as answers are read.
+ANSWER_METRICS: dict[AnswerKind, tuple[str, ...]] = {
+    "letter": ("choice_accuracy",),
+    "gap": ("gap_accuracy",),
+    "free": ("key_accuracy", "finding_f1", "rouge_l"),
+    "report": ("finding_f1", "findings_hallucinated", "findings_omitted", "rouge_l"),
+}
 
 
 @dataclass(frozen=True)
@@ -41,19 +45,23 @@ class MedgenTask:
     withdrawn: bool = False
 
 
+def _question(name: str, answer: AnswerKind) -> MedgenTask:
+    return MedgenTask(name, "vqa", answer, ANSWER_METRICS[answer])
+
+
 def _editing(name: str, determined: bool) -> MedgenTask:
     return MedgenTask(name, "editing", None, IMAGE, determined)
 
 
 def _generation(name: str, withdrawn: bool = False) -> MedgenTask:
-    return MedgenTask(name, "generation", "free", IMAGE + FREE, False, withdrawn)
+    return MedgenTask(name, "generation", "free", IMAGE + ANSWER_METRICS["free"], False, withdrawn)
 
 
 _EVERY = (
-    MedgenTask("multiple-choice", "vqa", "letter", LETTER),
-    MedgenTask("blank-filling", "vqa", "gap", GAP),
-    MedgenTask("question-answering", "vqa", "free", FREE),
-    MedgenTask("report-generation", "vqa", "report", REPORT),
+    _question("multiple-choice", "letter"),
+    _question("blank-filling", "gap"),
+    _question("question-answering", "free"),
+    _question("report-generation", "report"),
     _editing("anatomical-annotation", False),
     _editing("artifact-removal", True),
     _editing("contrast-enhancement", False),
