@@ -531,14 +531,16 @@ def _opened(
 def _not_asked(frame: pl.DataFrame) -> pl.DataFrame:
     """A failed output has failed in no score that is not about such work at all.
 
-    Of one that was never made nobody could tell; those of the same kind of work tell.
+    Of one that was never made nobody could tell; those of the same kind of work tell. And of a
+    control that gives images alone nobody expects a text.
     """
     aside = (pl.col("kind") == NOT_APPLICABLE).fill_null(False)
     place = ["metric", "group"]
     none = aside.any() & pl.col("value").is_null().all()
     told = frame.group_by(place).agg(none=none)
     rows = frame.join(told, on=place, how="left", maintain_order="left")
-    kind = pl.when(pl.col("none") & is_failure()).then(pl.lit(NOT_APPLICABLE))
+    lacks = pl.col("control") & (pl.col("kind") == "no-part").fill_null(False)
+    kind = pl.when((pl.col("none") & is_failure()) | lacks).then(pl.lit(NOT_APPLICABLE))
     return rows.with_columns(kind=kind.otherwise(pl.col("kind"))).drop("none")
 
 
