@@ -199,19 +199,22 @@ class Material:
 
     @cached_property
     def _shared_rows(self) -> pl.DataFrame:
-        """Of a set of several kinds of work: what all models have that have such a score at all.
+        """Of several kinds of work: in each group, what all models have that do such work at all.
 
-        Who gives only texts is not asked for images; that makes no other case less comparable.
+        Who gives only texts is not asked for images; that makes no other case less comparable. The
+        best over several groups is found among the cases that all models have scored.
         """
         runs = pl.col("run").n_unique()
         place = ["metric", "case"]
         models = self.frame.filter(~pl.col("control"))
         models = self.frame if models.is_empty() else models
-        every = models.group_by("metric").agg(runs=runs)
-        # A score that no model has is one of controls alone: nothing to make comparable.
-        alone = self.frame.select(place).unique().join(every, on="metric", how="anti")
-        found = models.group_by(place).agg(own=runs).join(every, on="metric")
-        shared = pl.concat([found.filter(pl.col("own") == pl.col("runs")).select(place), alone])
+        work = ["metric", "group"]
+        every = models.group_by(work).agg(runs=runs)
+        # What no model does is done by controls alone: nothing to make comparable.
+        alone = self.frame.select(*place, "group").unique().join(every, on=work, how="anti")
+        found = models.group_by(*place, "group").agg(own=runs).join(every, on=work)
+        whole = found.filter(pl.col("own") == pl.col("runs"))
+        shared = pl.concat([one.select(place) for one in (whole, alone)])
         return self.frame.join(shared, on=place, how="semi", maintain_order="left")
 
     @cached_property

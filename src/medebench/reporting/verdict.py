@@ -93,7 +93,8 @@ class Verdict:
             return Answer(TRUST, "unknown", "not known", f"open: {', '.join(open_)}")
         if weak := [a.asked for a in told if a.mark == "partly"]:
             return Answer(TRUST, "partly", "with care", f"in part: {', '.join(weak)}")
-        return Answer(TRUST, "yes", "yes", "on these cases")
+        own = "" if len(asked) == len(self.answers) else "in what it does, "
+        return Answer(TRUST, "yes", "yes", f"{own}on these cases")
 
 
 @dataclass(frozen=True)
