@@ -18,6 +18,7 @@ from medebench.reporting.score_agreement import Means, agreement_table
 from medebench.reporting.statistics import compute
 from medebench.reporting.verdict import make_verdicts
 from medebench.tasks.medgen_tasks import MEDGEN_TASKS
+from tests.reporting import mixed_runs
 from tests.reporting.mixed_runs import EACH, make_runs
 
 
@@ -55,7 +56,7 @@ def test_a_run_that_gives_only_texts_makes_no_case_incomparable(material):
     assert {entry.name: len(entry.cases) for entry in material.entries} == {
         "good": 64,
         "weak": 64,
-        "identity": 24,
+        "identity": 48,
         "most-frequent": 16,
     }
 
@@ -105,7 +106,7 @@ def test_what_could_not_be_read_is_not_called_wrong(material, statistics):
     assert choices.against["good"].difference == pytest.approx(0.5)
     table = answers_table(material, statistics)
     weak = next(row for row in table.groups[0].rows if row.name == "weak")
-    assert weak.cells[2].ends == "2 several options" and weak.cells[3].text == "1"
+    assert weak.cells[2].ends == "2 with several options" and weak.cells[3].text == "1"
 
 
 def test_every_format_has_a_table_over_its_own_tasks(material, statistics):
@@ -164,3 +165,31 @@ def test_the_verdict_asks_for_more_than_guessing_and_every_control(material, sta
     assert "SSIM, described" not in verdicts.questions
     assert [v.trust.mark for v in verdicts.models] == ["unknown", "no"]
     assert "over" in verdicts.models[0].weakest
+
+
+def test_a_failed_output_has_not_failed_in_scores_of_other_work(runs):
+    @mb.metric("letters_said", "how many letters", high=1e6, of="text")
+    def letters_said(case, text):
+        return len(text)
+
+    mb.score(runs, [letters_said])
+    frame = collect(runs).frame.filter(pl.col("metric") == "letters_said")
+    # One in four editing outputs of "weak" failed; nobody was asked for a text there.
+    assert set(frame["format"]) == {"vqa", "generation"}
+    assert frame.filter(pl.col("run") == "weak")["kind"].to_list().count("no-output") == 10
+
+
+def test_what_is_not_a_systems_work_is_no_open_question(runs, tmp_path):
+    drawn = mb.generate(f"{mixed_runs.HERE}:cases", "blur", tmp_path / "blurred")
+    info = drawn.info.model_copy(update={"control": False})
+    (drawn.path / "run.json").write_text(info.model_dump_json())
+    drawn = mb.open_run(drawn.path)
+    mb.score(drawn, "ssim")
+    material = collect([*runs, drawn])
+    verdicts = make_verdicts(material, compute(material), "toy_choice_accuracy")
+    [own] = [one for one in verdicts.models if one.entry.name == "blurred"]
+    told = {one.question: one for one in own.answers}
+    assert not told["choice accuracy"].applies and told["choice accuracy"].words == "not its work"
+    assert "choice accuracy" not in own.trust.numbers
+    cells = next(row for row in verdicts.table().rows if row.name == "blurred").cells
+    assert cells[2].text == "–"

@@ -20,10 +20,10 @@ from medebench.reporting.statistics import Statistics
 #: What a reader of answers says where it found one; everything else is why it did not.
 READ = frozenset({"read", "stated", "not_stated", "right", "wrong"})
 _WORDS = {
-    "not_read": "no option named",
-    "several": "several options",
-    "conflict": "letter and text disagree",
-    "out_of_range": "no such option",
+    "not_read": "with no answer in it",
+    "several": "with several options",
+    "conflict": "with letter and text that disagree",
+    "out_of_range": "beyond the options",
     "cut": "cut off",
     "refused": "refused",
     "empty": "empty",

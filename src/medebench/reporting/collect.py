@@ -199,19 +199,22 @@ class Material:
 
     @cached_property
     def _shared_rows(self) -> pl.DataFrame:
-        """Of a set of several kinds of work: what all models have that have such a score at all.
+        """Of several kinds of work: in each group, what all models have that do such work at all.
 
-        Who gives only texts is not asked for images; that makes no other case less comparable.
+        Who gives only texts is not asked for images; that makes no other case less comparable. The
+        best over several groups is found among the cases that all models have scored.
         """
         runs = pl.col("run").n_unique()
         place = ["metric", "case"]
         models = self.frame.filter(~pl.col("control"))
         models = self.frame if models.is_empty() else models
-        every = models.group_by("metric").agg(runs=runs)
-        # A score that no model has is one of controls alone: nothing to make comparable.
-        alone = self.frame.select(place).unique().join(every, on="metric", how="anti")
-        found = models.group_by(place).agg(own=runs).join(every, on="metric")
-        shared = pl.concat([found.filter(pl.col("own") == pl.col("runs")).select(place), alone])
+        work = ["metric", "group"]
+        every = models.group_by(work).agg(runs=runs)
+        # What no model does is done by controls alone: nothing to make comparable.
+        alone = self.frame.select(*place, "group").unique().join(every, on=work, how="anti")
+        found = models.group_by(*place, "group").agg(own=runs).join(every, on=work)
+        whole = found.filter(pl.col("own") == pl.col("runs"))
+        shared = pl.concat([one.select(place) for one in (whole, alone)])
         return self.frame.join(shared, on=place, how="semi", maintain_order="left")
 
     @cached_property
@@ -391,6 +394,7 @@ def collect(
     # Runs of some of the cases may lack a group that the others have.
     joined = pl.concat(frames, how="diagonal")
     every = _opened(joined, entries, keys.places, task, judges)
+    every = _not_asked(every) if isinstance(task, MixedTask) else every
     aside = (pl.col("kind") == NOT_APPLICABLE).fill_null(False)
     frame, grounded = _split(every.filter(~aside))
     scores = describe(frame["metric"].unique().sort().to_list(), judges.details)
@@ -525,6 +529,22 @@ def _opened(
     here = pl.col("case").is_in(found) & pl.col("metric").is_in(likeness)
     renamed = pl.when(here).then(pl.col("metric") + DESCRIBED).otherwise(pl.col("metric"))
     return frame.with_columns(metric=renamed) if found and likeness else frame
+
+
+def _not_asked(frame: pl.DataFrame) -> pl.DataFrame:
+    """A failed output has failed in no score that is not about such work at all.
+
+    Of one that was never made nobody could tell; those of the same kind of work tell. And of a
+    control that gives images alone nobody expects a text.
+    """
+    aside = (pl.col("kind") == NOT_APPLICABLE).fill_null(False)
+    place = ["metric", "group"]
+    none = aside.any() & pl.col("value").is_null().all()
+    told = frame.group_by(place).agg(none=none)
+    rows = frame.join(told, on=place, how="left", maintain_order="left")
+    lacks = pl.col("control") & (pl.col("kind") == "no-part").fill_null(False)
+    kind = pl.when((pl.col("none") & is_failure()) | lacks).then(pl.lit(NOT_APPLICABLE))
+    return rows.with_columns(kind=kind.otherwise(pl.col("kind"))).drop("none")
 
 
 def _clean(run: Run, row: Row) -> Row:

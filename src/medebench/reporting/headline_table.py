@@ -117,7 +117,12 @@ class HeadlineTable:
         found = [f"Mean over {self.mean_words} with its 95 % interval (over source images)."]
         found += [f"Over {self.without}."] if self.without else []
         found += [self.costs] if self.basis == "asked" else []
-        if "shared" in self.bases:
+        if "shared" in self.bases and self.mixed:
+            found.append(
+                "Not every run does all kinds of work, or has all cases: each mean is over those "
+                "cases that all models have which have such a score."
+            )
+        elif "shared" in self.bases:
             found.append(
                 "The runs do not cover the same cases: all means are over the "
                 f"{self.n_shared} cases that every run has."

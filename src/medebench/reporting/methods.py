@@ -80,7 +80,12 @@ def warnings_of(material: Material) -> list[str]:
     found = [out_of_date(material, *material.outdated)] if material.outdated else []
     if material.without is not None:
         found.insert(0, f"Over {material.without.told()}.")
-    if not material.same_cases:
+    if not material.same_cases and material.mixed:
+        found.append(
+            "Not every run does all kinds of work, or has all cases: each score is compared over "
+            "those cases that all models have which have such a score."
+        )
+    elif not material.same_cases:
         parts: dict[str, list[str]] = {}
         for entry in material.entries:
             parts.setdefault(f"{entry.extent} of {entry.run.info.cases.name}", []).append(

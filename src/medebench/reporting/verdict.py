@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 from medebench.analysis.estimate import Estimate
-from medebench.page.number import between, counted, listed, number, percent
+from medebench.page.number import NONE, between, counted, listed, number, percent
 from medebench.page.score_columns import Score, dimensions
 from medebench.page.table import Cell, Column, Group, Row, Table
 from medebench.reporting.answers_read import AnswersRead, answers_read
@@ -56,6 +56,8 @@ class Answer:
     numbers: str = ""
     #: Whether it rests on a stand-in for a judge.
     stand_in: bool = False
+    #: Whether it is asked of this system at all; who gives no texts answers no questions.
+    applies: bool = True
 
     @property
     def sign(self) -> str:
@@ -86,11 +88,13 @@ class Verdict:
         told = [a for a in self.answers if not a.stand_in]
         if bad := [a.asked for a in told if a.mark == "no"]:
             return Answer(TRUST, "no", "no", f"fails: {', '.join(bad)}")
-        if open_ := [a.asked for a in self.answers if a.stand_in or a.mark == "unknown"]:
+        asked = [a for a in self.answers if a.applies]
+        if open_ := [a.asked for a in asked if a.stand_in or a.mark == "unknown"]:
             return Answer(TRUST, "unknown", "not known", f"open: {', '.join(open_)}")
         if weak := [a.asked for a in told if a.mark == "partly"]:
             return Answer(TRUST, "partly", "with care", f"in part: {', '.join(weak)}")
-        return Answer(TRUST, "yes", "yes", "on these cases")
+        own = "" if len(asked) == len(self.answers) else "in what it does, "
+        return Answer(TRUST, "yes", "yes", f"{own}on these cases")
 
 
 @dataclass(frozen=True)
@@ -120,6 +124,8 @@ class Verdicts:
 
 
 def _cell(answer: Answer) -> Cell:
+    if not answer.applies:
+        return Cell(NONE, value=answer.words)
     words = ", ".join(filter(None, [answer.words, answer.numbers]))
     words += " (stand-in)" if answer.stand_in else ""
     return Cell(f"{answer.sign} {words}", value=f"{answer.name}: {words}")
@@ -200,6 +206,11 @@ class _Maker:
 
     def answer(self, entry: Entry, score: Score) -> Answer:
         asked, one = question(score), self.mean(entry, score)
+        if (
+            self.material.mixed
+            and self.statistics.overall.get((self.material.basis, entry.name, score.name)) is None
+        ):
+            return Answer(asked, "unknown", "not its work", applies=False)
         if one.value is None or not is_blind(entry, score):
             why = "the judge helped to make it" if one.value is not None else "no score"
             return Answer(asked, "unknown", why, stand_in=score.stand_in)
@@ -302,7 +313,8 @@ class _Maker:
         names, summary = min(large, key=worth)
         cases = counted(summary.n_cases, "case")
         worst = _number(score, summary.micro.value)
-        return f"{names}: {question(score).lower()} {worst} over {cases}"
+        asked = Answer(question(score), "unknown", "").asked
+        return f"{names}: {asked} {worst} over {cases}"
 
     def places(self, entry: Entry, score: Score) -> list[tuple[str, Summary]]:
         """The leading groups where there is such a score."""
