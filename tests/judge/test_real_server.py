@@ -56,7 +56,7 @@ TEMPLATE = (
 )
 #: The server ends by itself, whatever becomes of the test. No look for updates (`main` does).
 SERVE = (
-    "import os, threading; timer = threading.Timer(90, os._exit, (1,)); timer.daemon = True; "
+    "import os, threading; timer = threading.Timer(3600, os._exit, (1,)); timer.daemon = True; "
     "timer.start(); from transformers.cli.transformers import app; app()"
 )
 
