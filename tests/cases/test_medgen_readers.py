@@ -7,10 +7,13 @@ import shutil
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from medebench.cases import load_cases
 from medebench.cases.medgen_names import TASK_FORMATS, modality_of, task_name
 from medebench.cases.open_case import open_case
+from medebench.cases.readers.medgen_fields import choices_in
 from medebench.errors import InputError
 from medebench.images.picture import read_mask
 from tests.cases.medgen_sets import (
@@ -245,6 +248,39 @@ def test_where_no_choices_are_given_none_are_read(tmp_path, text):
     assert load_cases(_single(tmp_path, choice=[], instruction=text)).cases[0].choices == ()
 
 
+WORDS = st.lists(
+    st.sampled_from(["left", "right", "A", "lung", "B.", "of", "C:", "(D)", "3", "no"]), min_size=1
+)
+BULLETS = ["{}. {}", "{}) {}", "({}) {}", "- {}: {}", "**{}.** {}", "[{}] {}", "  {}. {}"]
+
+
+@given(st.lists(WORDS, min_size=2, max_size=8), st.sampled_from(BULLETS), st.booleans())
+def test_choices_of_one_line_each_are_read_as_they_are(words, bullet, lower):
+    texts = ["the " + " ".join(one) + " seen" for one in words]
+    letters = "abcdefgh" if lower else "ABCDEFGH"
+    lines = [bullet.format(*one) for one in zip(letters, texts, strict=False)]
+    found = choices_in("What is it?\n\nOptions:\n" + "\n".join(lines) + "\n\nAnswer with a letter.")
+    following = "ABCDEFGHI"[len(texts)]
+    # Only a text that goes on with the next letter could be two choices.
+    if not {f"{following}.", f"{following}:", f"({following})"} & set(texts[-1].split()):
+        named = zip("ABCDEFGH", texts, strict=False)
+        assert found == tuple(f"{letter}. {text}" for letter, text in named)
+
+
+@given(st.text(max_size=300))
+def test_any_instruction_can_be_looked_through(text):
+    for one in (text, f"Options:\n{text}", f"Options: A. {text} B. {text}"):
+        found = choices_in(one)
+        assert not found or 2 <= len(found) <= 10
+        assert all(choice[1:3] == ". " and choice[3:] for choice in found)
+
+
+def test_letters_within_a_choice_begin_no_other(tmp_path):
+    text = "Which vitamin?\nOptions:\nA. Vitamin B. complex\nB. Vitamin C: acid\nC. None"
+    case = load_cases(_single(tmp_path, choice=[], instruction=text)).cases[0]
+    assert case.choices == ("A. Vitamin B. complex", "B. Vitamin C: acid", "C. None")
+
+
 def test_choices_keep_their_letters_and_get_some_where_they_have_none(tmp_path):
     bugs = ["E. coli", "C. difficile", "S. aureus"]
     case = load_cases(_single(tmp_path, choice=bugs)).cases[0]
@@ -370,4 +406,19 @@ def test_an_ordinary_table_is_not_taken_for_one_of_medgen(tmp_path):
     (tmp_path / "previous" / "1.png").write_bytes(picture(1))
     rows = [{"id": "1", "prompt": "Remove it.", "category": "edit", "task": "style-transfer"}]
     write_lines(tmp_path / "cases.jsonl", rows)
+    assert load_cases(tmp_path).task == "editing"
+
+
+def test_a_table_of_ours_with_tasks_of_medgen_says_what_it_is(tmp_path):
+    """As the drawn cases are written: our own keys, and what is known of a record beside them."""
+    (tmp_path / "previous").mkdir()
+    (tmp_path / "previous" / "a.png").write_bytes(picture(1))
+    row = {"id": "a", "prompt": "What is it?", "task": "blank-filling", "answer": "it"}
+    row |= {"groups": {"format": "vqa"}, "sample_id": "medgen:VQA:blank-filling:000001"}
+    write_lines(tmp_path / "cases.jsonl", [row | {"recorded_modality": "CT", "metadata": {}}])
+    for place in (tmp_path, tmp_path / "cases.jsonl"):
+        found = load_cases(place)
+        assert found.task == "medgen" and found.cases[0].id == "a"
+    assert load_cases(tmp_path, task="vqa").task == "vqa"
+    write_lines(tmp_path / "cases.jsonl", [row | {"groups": {"format": "editing"}}])
     assert load_cases(tmp_path).task == "editing"

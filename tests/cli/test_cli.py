@@ -82,7 +82,7 @@ def test_some_failures_end_with_1(small_set, tmp_path):
         (["cases", "check", "nowhere"], "no such folder"),
         (["cases", "check", "{set}", "--fix"], "--fix and --out go together"),
         (["cases", "show", "{set}", "77"], "no case '77'"),
-        (["cases", "make", "unicorns", "--out", "r"], "chest-phantoms, phantoms"),
+        (["cases", "make", "unicorns", "--out", "r"], "chest-phantoms, medgen-phantoms, phantoms"),
         (["cases", "get", "unicorns", "--out", "r"], "unicorns"),
         (["run", "plann.yaml"], "no such plan"),
     ],

@@ -107,6 +107,16 @@ def test_systems_that_answer_are_listed_with_a_call_to_copy(name):
     find_system(words[words.index("--system") + 1])
 
 
+@pytest.mark.parametrize("name", ["empty-text", "phantom-answerer", "paired"])
+def test_other_systems_have_a_call_to_copy_too(name):
+    assert name not in listed()
+    done = call("systems", name)
+    assert done.exit_code == 0 and done.stdout.startswith(f"{name} (")
+    words = shlex.split(done.stdout.splitlines()[-1])
+    assert words[:2] == ["medebench", "generate"]
+    find_system(words[words.index("--system") + 1])
+
+
 def test_limits_are_said_in_words():
     values = listed()["instruct-pix2pix"]["values"]
     assert values["steps"] == "1 to 1000" and values["guidance"] == "0 or more"

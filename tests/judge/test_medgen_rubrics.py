@@ -295,8 +295,8 @@ def test_what_is_no_count_is_none(said, problem):
     assert not read.scores and problem in read.problems[0]
 
 
-def test_the_order_is_drawn_recorded_and_undone(judged):
-    """Fault 19: the reference's code shows what is right first, always."""
+def test_fault_19_the_order_is_drawn_recorded_and_undone(judged):
+    """The reference's code shows what is right first, always."""
 
     def answer(call):
         shown = "\n".join(call.texts)

@@ -18,6 +18,7 @@ from medebench.metrics import (
     find_metric,
     find_metrics,
     metric_info,
+    metric_part,
     not_ready,
 )
 
@@ -136,3 +137,17 @@ def test_a_file_may_hold_a_metric_with_a_network(tmp_path):
         find_metrics([f"{file}:TAKEN"])
     with pytest.raises(InputError, match="is a class"):
         find_metrics([f"{file}:Mine"])
+
+
+@pytest.mark.parametrize(
+    ("part", "names"),
+    [
+        (
+            "image",
+            ("ssim", "psnr_medgen", "output_aspect_ratio", "lpips_medgen", "isim"),
+        ),
+        ("text", ("bleu_medgen", "bertscore_medgen", "bertscore_rescaled")),
+    ],
+)
+def test_what_a_metric_is_about_is_known_without_weights(part, names, no_weights):
+    assert {metric_part(name) for name in names} == {part}

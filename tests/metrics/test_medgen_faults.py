@@ -98,6 +98,21 @@ def test_03_an_error_is_no_answer(tmp_path):
     assert {path.name for path in run.edits.iterdir()} == {"0_0.txt", "1_0.txt"}
 
 
+def test_03_error_words_in_results_become_reasons(tmp_path):
+    errors = ("VLM Error: yes, it timed out", "Parsing Error: yes", "Edit Error: refused")
+    records = [{"sample_id": "0", "response": "yes 0"}]
+    records += [{"sample_id": str(n), "response": errors[n - 1]} for n in (1, 2)]
+    (tmp_path / "results.jsonl").write_text("\n".join(map(json.dumps, records)))
+    case = mb.open_case(Case("1", None, "?", task="question-answering", answer="yes"))
+    assert find_metric("token_f1_medgen")(case, errors[0]) > 0  # stored and scored as an answer
+    run = mb.adopt(tmp_path / "results.jsonl", f"{HERE}:questions", tmp_path / "run")
+    mb.score(run, "token_f1_medgen")
+    rows = {row["case"]: row for row in run.frame().iter_rows(named=True)}
+    assert rows["0"]["value"] is not None
+    for name in ("1", "2"):
+        assert rows[name]["value"] is None and "Error" in rows[name]["reason"]
+
+
 # Scores of images
 
 
@@ -182,6 +197,28 @@ def ask(kind: str, answer: str, choices: tuple[str, ...] = ()) -> mb.OpenCase:
     return mb.open_case(Case("1", None, prompt, task=kind, answer=answer, choices=choices))
 
 
+@pytest.mark.parametrize(
+    ("kind", "choices", "answer", "wrong", "honest"),
+    [
+        (
+            "multiple-choice",
+            ("A. right lung", "B. left lung"),
+            "B. left lung",
+            "A. right lung",
+            "choice_accuracy",
+        ),
+        ("blank-filling", (), "left lung", "right lung", "gap_accuracy"),
+    ],
+)
+def test_07_a_wrong_answer_does_not_pass(kind, choices, answer, wrong, honest):
+    case = ask(kind, answer, choices)
+    rule = find_metric("bleu_medgen")
+    assert rule(case, wrong) >= 0.09  # the published threshold
+    assert rule(case, answer) < 0.6  # and a perfect answer is far from 1
+    ours = find_metric(honest)
+    assert ours(case, mb.Output(text=wrong)) == 0 and ours(case, mb.Output(text=answer)) == 1
+
+
 NAMES = ("bertscore", "bertscore_rescaled")
 
 
@@ -231,6 +268,24 @@ def test_09_a_finding_is_not_its_opposite(answer, reference):
     assert ours(case, answer) == 0
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["(B)", "**B**", "The answer is B.", "Heart.", "B. heart, because it beats.", "Option B"],
+)
+def test_10_a_right_answer_is_read_however_it_is_written(text):
+    case = ask("multiple-choice", "B. Heart", ("A. Lung", "B. Heart", "C. X-ray"))
+    assert find_metric("exact_medgen")(case, text) == 0
+    assert find_metric("choice_accuracy")(case, mb.Output(text=text)) == 1
+
+
+@pytest.mark.parametrize("text", ["A fracture is seen.", "The answer a child would give.", "A-fib"])
+def test_10_no_letter_is_read_out_of_words(text):
+    case = ask("multiple-choice", "A. Lung", ("A. Lung", "B. Heart"))
+    assert find_metric("exact_medgen_v2")(case, text) == 1  # later code: any letter will do
+    measured = find_metric("choice_accuracy").measure(case, mb.Output(text=text))
+    assert measured.value == 0 and measured.detail["status"] != "read"
+
+
 # Books
 
 
@@ -271,6 +326,16 @@ def test_13_what_was_not_asked_is_not_scored():
     # And what was asked for and is not there is missing, not 0.
     alone = parse(json.dumps({"editing_accuracy": 7}), rubric.scores, rubric.vocabulary)
     assert alone.missing == ("vq",) and set(alone.scores) == {"ea"}
+
+
+def test_13_old_dimensions_are_not_asked_nor_averaged():
+    rubric = load_rubric("medgen-clinical-10")
+    answer = {name.replace("-", "_"): {"score": 8} for name in rubric.scores}
+    old = [*answer, "coherence", "content_accuracy", "relevance"]
+    rule = np.mean([answer.get(name, {}).get("score", 0) for name in old])
+    parsed = parse(json.dumps(answer), rubric.scores, rubric.vocabulary)
+    ours = np.mean([one.value for one in parsed.scores.values()])
+    assert rule < 8 == ours and set(parsed.scores) == set(rubric.scores)
 
 
 def test_14_every_record_keeps_its_own_score(tmp_path):
@@ -403,3 +468,22 @@ def test_20_a_judge_of_edits_sees_what_was_edited(tmp_path, monkeypatch):
         mb.score(run, ["ssim"], find_judge("openai:test", options))
         (call,) = server.calls
     assert {previous, reference, made} == {pixels(image) for image in call.images}
+
+
+@pytest.mark.parametrize("name", ["medgen-clinical", "medgen-clinical-10", "medgen-generic"])
+def test_20_and_21_edits_are_judged_beside_the_input_and_by_what_they_have(name):
+    rubric = load_rubric(name)
+    paths = Path("in.png"), Path("out.png")
+    edit = Case("1", paths[0], "Remove the noise.", task="noise-reconstruction", reference=paths[1])
+    shown = {"reference", "output"}  # the rule: the reference and the output alone
+    assert "previous" not in shown
+    filled = rubric.fill(edit, {"previous", "output", "output_text", "reference"})
+    roles = {part.role for turn in filled.turns for part in turn.parts if hasattr(part, "role")}
+    assert {"previous", "output", "reference"} <= roles and "output_text" not in roles
+    across = {"cross-modal-consistency", "visual-textual-alignment"}
+    assert across & set(rubric.scores) and not across & set(filled.scores)
+    both = Case(
+        "2", *paths[:1], "Turn it.", task="3d-to-2d-projection", reference=paths[1], answer="A"
+    )
+    there = {"previous", "output", "output_text", "reference", "reference_text"}
+    assert across & set(rubric.fill(both, there).scores)

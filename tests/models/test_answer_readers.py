@@ -225,8 +225,8 @@ def test_pieces_of_answers_in_any_order(pieces):
 
 @pytest.mark.parametrize(
     "text",
-    ["A ", "answer ", "(", " ", "\n", "<think>", "</think>", "pneumothorax ", "A, ", "{", "not ", "*",
-     "\\boxed{", '"a": ', "A. x\n", "The answer is ", "or ", '{"answer": ', "\u200b", "____ "],
+    ["A ", "answer ", "(", " ", "\n", "<think>", "</think>", "pneumothorax ", "A, ", "{", "not ",
+     "*", "\\boxed{", '"a": ', "A. x\n", "The answer is ", "or ", '{"answer": ', "\u200b", "____ "],
 )  # fmt: skip
 def test_long_answers_are_cut_in_the_middle_and_read(text):
     """Ten times as long is not a hundred times the work: nothing here may be quadratic."""

@@ -161,15 +161,15 @@ def shares(audit):
 def test_a_perfect_judge_puts_every_reference_first(order):
     audit, server = order(understands)
     assert audit.passed, audit.verdict()
-    # 5 questions, 4 images with text, 4 edits without; "The lesion lies ..." has no contrary.
+    # 5 questions, 4 images with text, 4 edits without.
     assert shares(audit) == {
         "empty": (13, 13),
         "question": (13, 13),
         "wrong-side": (9, 9),
-        "negated": (8, 8),
+        "negated": (9, 9),
         "other-case": (13, 13),
     }
-    assert len(server.calls) == 13 + 56 and "in 56 of 56 pairs over 13 cases" in audit.verdict()
+    assert len(server.calls) == 13 + 57 and "in 57 of 57 pairs over 13 cases" in audit.verdict()
     table = judge_order_table(audit)
     found = {row.name: row.cells[0] for row in table.rows}
     assert found["empty"].text == "100 %" and found["empty"].ends
@@ -181,8 +181,8 @@ def test_a_lenient_judge_orders_nothing(order):
     audit, _ = order(graded({}, 4))
     assert not audit.passed
     assert {right for right, _ in shares(audit).values()} == {0}
-    assert [one.tied for one in audit.results] == [13, 13, 9, 8, 13]
-    assert "equal in 56" in audit.verdict() and "do not rely on its scores there" in audit.verdict()
+    assert [one.tied for one in audit.results] == [13, 13, 9, 9, 13]
+    assert "equal in 57" in audit.verdict() and "do not rely on its scores there" in audit.verdict()
     (first, *_) = judge_order_table(audit).rows
     assert [cell.text for cell in first.cells][1:5] == ["13", "13", "0", "0"]
 
@@ -193,7 +193,7 @@ def test_a_judge_that_goes_by_the_place_is_found_out(order):
     assert not audit.passed
     assert all(not one.passed for one in audit.results)
     every = sum(right for right, _ in shares(audit).values())
-    assert 0 < every < 0.8 * 56
+    assert 0 < every < 0.8 * 57
 
 
 def test_errors_are_better_the_fewer(order):
@@ -217,8 +217,8 @@ def test_what_is_not_read_is_not_right_and_what_is_not_answered_counts_nowhere(o
     assert len(audit.results[0].pairs) == 12 and audit.failures.total() == 6
     assert "(5 more pairs lack a call that was answered)" in audit.verdict()
     lost, _ = order(understands, always("prose"))
-    assert [one.unread for one in lost.results] == [13, 13, 9, 8, 13] and not lost.passed
-    with pytest.raises(InputError, match="none of 69 calls was answered"):
+    assert [one.unread for one in lost.results] == [13, 13, 9, 9, 13] and not lost.passed
+    with pytest.raises(InputError, match="none of 70 calls was answered"):
         order(understands, always("400"))
 
 
@@ -252,6 +252,22 @@ def test_another_option_is_the_wrong_answer_of_a_choice():
         ("The heart is not enlarged.", None, "The heart is enlarged."),
         ("left", "right", "No left"),
         ("That is right.", None, "That is not right."),
+        ("Yes.", None, "No"),
+        ("no", None, "yes"),
+        ("The mass has been removed.", None, "The mass has not been removed."),
+        ("The liver has a cyst.", None, "The liver has no cyst."),
+        (
+            "The lesion lies in the left lobe.",
+            "The lesion lies in the right lobe.",
+            "The lesion does not lie in the left lobe.",
+        ),
+        (
+            "FINDINGS:\nThere is a bulla. The left lung is clear.\n\nIMPRESSION: One bulla.",
+            "FINDINGS:\nThere is a bulla. The right lung is clear.\n\nIMPRESSION: One bulla.",
+            "FINDINGS:\nThere is no bulla. The left lung is not clear.\n\n"
+            "IMPRESSION: No one bulla.",
+        ),
+        ("A mass grows into every layer of the wall of the colon", None, None),
         ("42", None, None),
         ("", None, None),
     ],

@@ -24,7 +24,7 @@ HERE = __file__
 KEY = "sk-very-secret-0123456789abcdef"
 #: Says how many cases of each kind a set has, in this process and in those it starts.
 COUNT = "ASKED_COUNT"
-SIDES = ("A. left", "B. right", "C. both", "D. neither")
+SIDES = ("A. left", "B. right", "C. upper", "D. lower")
 
 
 def picture(number: int, height: int = 48, width: int = 64) -> Path:

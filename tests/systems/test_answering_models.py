@@ -71,7 +71,7 @@ def test_a_judge_is_also_a_system_that_answers(kind):
     with Image.open(io.BytesIO(call.images[0])) as sent:
         assert np.array_equal(np.asarray(sent), draw(1))
     said = call.texts[-1]
-    assert said.startswith(case.prompt) and "A. left\nB. right\nC. both\nD. neither" in said
+    assert said.startswith(case.prompt) and "A. left\nB. right\nC. upper\nD. lower" in said
     assert said.endswith(ANSWER.endings["letter"])
     detail = output.detail
     assert detail["asked"] == said and detail["prompt"] == f"{ANSWER.label} letter"
@@ -101,7 +101,7 @@ def test_options_are_listed_once_and_with_their_letters():
     assert lettered(("(A) one", "(B) two")) == ["(A) one", "(B) two"]
     assert lettered(("E. coli", "S. aureus")) == ["A. E. coli", "B. S. aureus"]
     # The words hold no key to the answer.
-    secret = asked.question(answer="C. both", key="both", organ="liver", description="hidden")
+    secret = asked.question(answer="C. upper", key="upper", organ="liver", description="hidden")
     assert answer_text(request(secret)) == answer_text(request(asked.question()))
 
 
@@ -205,6 +205,15 @@ def test_a_vlm_takes_of_a_mixed_set_what_asks_for_words(tmp_path):
         assert len(server.calls) == 6
     assert text_of(again, "ask-3") == text_of(other, "ask-3") == "B"
     assert rows_of(other)["ask-3"].detail["cached"] is True
+
+
+def test_a_model_is_asked_in_rotations_and_each_is_paid_once(tmp_path):
+    with FakeServer(answer=lambda call: "A") as server:
+        call = f"circular:openai:model,base_url={server.base_url('openai')}"
+        run = mb.generate(f"{HERE}:questions", call, tmp_path / "run")
+        mb.generate(f"{HERE}:questions", call, tmp_path / "again")
+        assert len(server.calls) == 6 * len(asked.SIDES) == len(server.answered)
+    assert text_of(run, "ask-1") == "A"
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,8 @@ from medebench.cases.option_rotation import rotated, rotation_problem
 from medebench.cli import app
 from medebench.errors import InputError
 from medebench.reporting.collect import collect
+from tests.models.server import FakeServer
+from tests.systems import asked
 
 HERE = __file__
 TEXTS = ("Liver", "Spleen", "Left kidney", "Right kidney")
@@ -151,6 +153,38 @@ def test_the_command_line_asks_in_circles_and_continues(tmp_path):
     assert done.exit_code == 0 and json.loads(done.output)
     with run.ledger() as ledger:
         assert ledger.outputs() == before
+
+
+def test_a_biased_model_behind_a_server(tmp_path, monkeypatch):
+    asked.surround(tmp_path, monkeypatch)
+
+    def first(call):
+        return "A. " + re.search(r"^A\. (.+)$", call.texts[-1], re.M)[1]
+
+    means = {}
+    for name, answer in (("biased", first), ("knows", lambda call: _right(call.texts[-1]))):
+        with FakeServer(answer=answer) as server:
+            system = f"circular:openai:model-{name},base_url={server.base_url('openai')}"
+            cases_ = mb.load_cases(f"{HERE}:cases").select([f"q{n}" for n in range(12)])
+            run = mb.generate(cases_, system, tmp_path / name)
+            # One call for each rotation, and none of them again.
+            assert len(server.calls) == 48
+            mb.generate(cases_, system, tmp_path / name)
+            (run.edits / "q0_0.txt").unlink()
+            mb.generate(cases_, system, tmp_path / name)
+            assert len(server.calls) == 48
+        mb.score(run, METRICS)
+        for metric in METRICS.split(",")[:2]:
+            means[name, metric] = sum(scores(run, metric)[0].values()) / 12
+    assert means["biased", "choice_accuracy"] == 0.75
+    assert means["biased", "choice_accuracy_circular"] == 0.0
+    assert means["knows", "choice_accuracy"] == means["knows", "choice_accuracy_circular"] == 1.0
+
+
+def _right(asked_):
+    number = int(re.search(r"Question (\d+)", asked_)[1])
+    right = TEXTS[0 if number < 9 else number - 8]
+    return "Looking closely. The answer is " + re.search(rf"^([A-D])\. {right}$", asked_, re.M)[1]
 
 
 def test_a_system_of_images_is_refused(tmp_path):

@@ -16,7 +16,7 @@ from medebench.errors import InputError
 from medebench.images.picture import encode_png
 from medebench.systems import find_system
 from medebench.systems.request import Refused
-from tests.conftest import draw
+from tests.conftest import REPOSITORY, draw
 from tests.patience import PATIENCE
 from tests.systems import asked
 from tests.systems.asked import HERE, request, rows_of, text_of
@@ -136,6 +136,17 @@ def test_a_run_of_a_worker_over_mixed_tasks(tmp_path):
     assert run.info.settings["gives"] == "both"
     old = find_system(f"command:{PYTHON} {WORKERS / 'odd.py'} well")
     assert "gives" not in old.settings
+
+
+def test_the_worker_to_copy_answers_and_paints(tmp_path):
+    script = REPOSITORY / "docs" / "examples" / "answering_worker.py"
+    call = f"command:gives=both,{shlex.join([sys.executable, str(script)])}"
+    run = mb.generate(f"{HERE}:mixed", call, tmp_path / "run")
+    rows = rows_of(run)
+    assert len(rows) == 18 and all(row.reason is None for row in rows.values())
+    detail = rows["ask-1"].detail
+    assert text_of(run, "ask-1") == f"1 images, {len(detail['asked'])} letters"
+    assert detail["worker"]["name"] == "my-model"
 
 
 def answering(body, number):

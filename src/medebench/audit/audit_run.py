@@ -16,7 +16,7 @@ from medebench.audit.duplicates import duplicate_findings
 from medebench.audit.file_facts import Gathered, gather
 from medebench.audit.image_checks import picture_findings
 from medebench.audit.mask_checks import mask_findings
-from medebench.audit.medgen_checks import medgen_findings
+from medebench.audit.medgen_checks import is_one_scene, medgen_findings
 from medebench.audit.pair_checks import NO_PAIR, PairFacts, pair_facts, pair_findings
 from medebench.audit.text_checks import text_findings
 from medebench.cases.case import Case
@@ -110,8 +110,7 @@ def _examine(cases: Sequence[Case], workers: int) -> Iterator[Seen]:
                         reading[key] = pool.submit(gather, *key)
                 submitted += 1
             found = {role: reading[key].result() for role, key in _keys(case).items()}
-            # A target of another shape and kind is no second photograph of the input.
-            pair = NO_PAIR if case.grid == "reference" else _pair(found)
+            pair = _pair(found) if is_one_scene(case) else NO_PAIR
             yield Seen(case, {role: one.facts for role, one in found.items()}, pair)
             for key in _keys(case).values():
                 uses[key] -= 1

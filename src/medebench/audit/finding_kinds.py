@@ -27,7 +27,10 @@ class Kind(NamedTuple):
 
 
 #: Distances of the output, or of all outputs, to the reference image.
-FRAME = ("ssim", "psnr", "lpips_*", "isim*", "fid_*", "kid_*")
+FRAME = (
+    *("ssim", "psnr", "lpips_*", "isim*", "fid_*", "kid_*"),
+    *("ssim_medgen", "psnr_medgen", "raddino_*", "mii_*", "medimageinsight_*"),
+)
 INTENDED = ("edit_completion", "edit_residual", "intended_*", "success")
 REFERENCE = (*FRAME, *INTENDED, "ea_*")
 ROI = ("cp", "cp_published", "change_*", "lpips_*_roi", *INTENDED, "vq_offline")
@@ -39,7 +42,7 @@ ALL = ("*",)
 #: Everything that compares a text with the reference answer.
 ANSWER = (
     *("choice_*", "gap_*", "key_*", "exact_*", "token_f1*", "bleu*", "rouge*", "cider*"),
-    *("bertscore*", "finding*", "report_*"),
+    *("bertscore*", "finding*", "report_*", "radgraph_*", "chexbert_*", "ratescore", "green"),
 )
 
 _UNUSED = "The case is left out: no metric has a score for it."

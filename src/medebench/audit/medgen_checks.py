@@ -9,11 +9,20 @@ from typing import Any
 from medebench.audit.audit_finding import Finding, Member, examples, tally
 from medebench.audit.audited_case import Seen
 from medebench.audit.duplicates import components
+from medebench.cases.case import Case
 from medebench.cases.medgen_names import OTHER, modality_of
+from medebench.cases.readers.medgen_records import ON_REFERENCE
 from medebench.tasks.medgen_tasks import medgen_task
 
 #: Shares of the image by which a box may stand out, and by which shapes may differ.
 SLACK, SHAPE = 0.01, 0.02
+#: Tasks that change the colours of the whole image.
+_RECOLOURED = ("style-transfer", "contrast-enhancement")
+
+
+def is_one_scene(case: Case) -> bool:
+    """Whether the target shows the input's scene in its colours, so that the two can be aligned."""
+    return case.grid == "previous" and case.task not in (*_RECOLOURED, *ON_REFERENCE)
 
 
 def medgen_findings(seen: Sequence[Seen]) -> Iterator[Finding]:

@@ -28,7 +28,19 @@ def describe_set(cases: CaseSet) -> dict[str, Any]:
         "with reference": sum(case.reference is not None for case in cases),
         "with ROI": sum(case.roi is not None for case in cases),
         **({} if cases.task == "editing" else {"task": cases.task, "with answer": answers}),
+        **_counted(cases),
         "fingerprint": cases.fingerprint,
+    }
+
+
+def _counted(cases: CaseSet) -> dict[str, dict[str, int]]:
+    """Of sets of several formats, how many cases each has, and each modality."""
+    if not any(case.group("format") for case in cases):
+        return {}
+    names = {"formats": "format", "modalities": "modality", "cases by task": "task"}
+    return {
+        told: dict(Counter(case.group(name) or "(none)" for case in cases).most_common())
+        for told, name in names.items()
     }
 
 

@@ -6,7 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from medebench.cases.caseset import CaseSet
-from medebench.cases.readers import medebench_release, medgen_folder, medgen_parquet, plain_folder
+from medebench.cases.medgen_names import TASK_FORMATS
+from medebench.cases.readers import (
+    medebench_release,
+    medgen_folder,
+    medgen_parquet,
+    medgen_records,
+    plain_folder,
+)
 from medebench.entry import Entry
 from medebench.errors import InputError, one_line
 from medebench.progress import Progress, silent
@@ -112,11 +119,18 @@ def _read(path: Path, task: str | None, progress: Progress) -> CaseSet:
     if (tables := medgen_parquet.find(path)) is not None:
         return medgen_parquet.read(path, tables, progress)
     if (table := plain_folder.find(path)) is not None:
-        return plain_folder.read(table, *([task] if task else []))
+        found = plain_folder.read(table, *([task] if task else []))
+        return replace(found, task=medgen_records.TASK) if not task and _is_medgen(found) else found
     raise InputError(
         f"{path}: not a set of cases: expected editing/{medebench_release.METADATA}, "
         "previous/ with a CSV or JSONL beside it, or a layout of MedGEN-Bench"
     )
+
+
+def _is_medgen(found: CaseSet) -> bool:
+    """Whether all cases of a table are of tasks of MedGEN-Bench, and say so."""
+    own = (TASK_FORMATS.get(case.task) == (case.group("format") or None) for case in found)
+    return bool(found.cases) and all(case.task in TASK_FORMATS for case in found) and all(own)
 
 
 def _first_problem(found: CaseSet) -> str:

@@ -51,6 +51,10 @@ def generate(
         medebench generate questions.py:QUESTIONS --system mine.py:Answerer --out runs/mine
 
         medebench generate questions.py:QUESTIONS --system mine.py:Answerer --circular --out runs/c
+
+        medebench generate SET --system openai:gpt-4o,max_cost=5 --out runs/gpt-4o
+
+        medebench generate SET --system composed:openai:gpt-4o+qwen-image-edit --out runs/two
     """
     from medebench.cases import load_cases
     from medebench.models.api_keys import keys_optional

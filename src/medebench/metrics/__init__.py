@@ -23,6 +23,7 @@ from medebench.metrics.metric import (
     Subject,
     Undefined,
     metric,
+    part_of,
 )
 from medebench.registry import Registry
 
@@ -133,12 +134,12 @@ def metric_info(name: str) -> MetricInfo | None:
 def metric_part(name: str) -> str | None:
     """What of an output a metric is about ("image", "text", "output"); None if not known."""
     if learned := find_learned(name):
-        return str(getattr(learned, "of", "image"))
+        return learned.of
     try:
         one = METRICS.find(current_name(name))
     except InputError:
         return None
-    return one.of if isinstance(one, Metric | BatchMetric) else "image"
+    return part_of(one.of) if isinstance(one, Metric | BatchMetric) else "image"
 
 
 def not_ready(name: str) -> str | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from medebench.metrics.metric import BatchMetric, MetricInfo, SetMetric
+from medebench.outputs import Part
 
 _PERCEPTUAL = "medebench.metrics.perceptual.lpips_metrics"
 _REALISM = "medebench.metrics.realism.set_metrics"
@@ -52,6 +53,7 @@ LEARNED = {
     "ratescore": _CLINICAL,
     "green": _CLINICAL,
 }
+_OF_TEXTS = frozenset(("bertscore", "bertscore_rescaled", "bertscore_medgen"))
 #: The ones that are named together with their encoder; a name that begins another comes after it.
 _FAMILIES = (_SEMANTIC, _BERTSCORE)
 ENCODED = sorted((name for name, module in LEARNED.items() if module in _FAMILIES), reverse=True)
@@ -63,6 +65,11 @@ class Learned:
 
     name: str
     which: str | None
+
+    @property
+    def of(self) -> Part:
+        """The part of an output that it is about."""
+        return "text" if self.name in _OF_TEXTS else "image"
 
     def info(self) -> MetricInfo:
         """What its numbers mean; needs no weights."""

@@ -29,9 +29,14 @@ class Measured:
 Function = Callable[[OpenCase, Any], "float | Measured"]
 #: What of an output a metric is given: its image, that in the size it came in, its text, or all.
 Of = Literal["image", "came", "text", "output"]
-#: The part that must be there for that; of all, any.
-PART_OF: dict[Of, Part | None] = {"image": "image", "came": "image", "text": "text", "output": None}
 Better = Literal["higher", "lower", "neither"]
+#: The part that must be there for what a metric is given; for all of it, any.
+PART_OF: dict[Of, Part | None] = {"image": "image", "came": "image", "text": "text", "output": None}
+
+
+def part_of(of: Of) -> str:
+    """What a metric is about: "image", "text", or "output" for any part."""
+    return PART_OF.get(of) or of
 
 
 class Undefined(Exception):
@@ -70,7 +75,7 @@ class MetricInfo:
     def told(self) -> dict[str, Any]:
         """For the ledger: the metric itself may not be available when the score is shown."""
         shown = {name: getattr(self, name) for name in ("label", "decimals", "definition")}
-        shown |= {"needs": [*self.needs], "of": getattr(self, "of", "image")}
+        shown |= {"needs": [*self.needs], "of": part_of(getattr(self, "of", "image"))}
         usual: tuple[Any, ...] = ("", None, [], "image")
         given = {name: value for name, value in shown.items() if value not in usual}
         return {name: getattr(self, name) for name in ("summary", "better", "low", "high")} | given

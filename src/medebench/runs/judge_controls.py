@@ -97,7 +97,7 @@ WORSE = (
     WorseAnswer("empty", "an empty text, a blank image", _empty),
     WorseAnswer("question", "the question as the answer, the input as the image", _question),
     WorseAnswer("wrong-side", "left and right exchanged in the text", _side),
-    WorseAnswer("negated", "the first finding of the text denied, or asserted", _negated),
+    WorseAnswer("negated", "the findings of the text denied, or asserted", _negated),
     WorseAnswer("other-case", "another option, or what is right for another case", _other),
 )
 

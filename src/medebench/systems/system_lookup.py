@@ -58,6 +58,7 @@ SYSTEMS = Registry(
         "composed": "medebench.systems.composed.composed_editor:Composed",
         "refine": "medebench.systems.composed.refine_editor:Refine",
         "circular": "medebench.systems.composed.circular_system:Circular",
+        "paired": "medebench.systems.paired:Paired",
     },
     former_group="medebench.editors",
 )

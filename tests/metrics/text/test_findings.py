@@ -68,6 +68,14 @@ READ = {
     ),
     "Benign naevus rather than melanoma": "-malignancy, nevus, -melanoma",
     "The lesion is not malignant.": "lesion, -malignancy",
+    "There isn't any pneumothorax, and the scan doesn’t show a fracture.": (
+        "-pneumothorax, -fracture"
+    ),
+    "We can't exclude a fracture.": "?fracture",
+    "Pneumothorax: absent. Effusion: present": "-pneumothorax, pleural effusion",
+    "- Pneumothorax: none\n- Left effusion: yes": "-pneumothorax, L pleural effusion",
+    "Pneumothorax: no, effusion: no change": "-pneumothorax, pleural effusion",
+    "FINDINGS: Melanoma is less likely.": "?melanoma",
     "normal chest": "-abnormality",
     "The picture shows a hand.": "",
     "A cat sits on the mat": "",

@@ -14,7 +14,8 @@ from medebench.cases.readers.record_values import BadRecord, kind_of_value, vali
 LONGEST = 200_000
 #: Sections of a report in the order in which they are written down; others follow by name.
 SECTIONS = (
-    *("study", "examination", "modality", "clinical history", "indication", "history"),
+    *("study", "examination", "modality", "clinical history", "clinical indication"),
+    *("indication", "history"),
     *("technique", "comparison", "findings", "impression", "recommendation", "notification"),
 )
 _DEEPEST, _MOST_SECTIONS = 6, 64
@@ -90,11 +91,8 @@ def _by_line(block: str, strict: bool) -> list[str]:
             return []
         if len(found) == len(_LETTERS):
             return []
-    return [] if any(_begins_another(text, at) for at, text in enumerate(found)) else found
-
-
-def _begins_another(text: str, at: int) -> bool:
-    return _mark(at + 1).search(text) is not None
+    # Behind the last one, another letter begins one more choice; before it, it is part of a text.
+    return [] if found and _mark(len(found)).search(found[-1]) else found
 
 
 def _in_line(block: str) -> list[str]:

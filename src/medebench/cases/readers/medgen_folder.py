@@ -100,6 +100,8 @@ def is_medgen(file: Path) -> bool:
 
 
 def _is_record(record: dict[str, Any]) -> bool:
+    if "prompt" in record and "instruction" not in record:
+        return False  # a table of ours, whatever else it keeps
     if not _MARKS.isdisjoint(record):
         return True
     sample = record.get("sample_id")

@@ -54,7 +54,10 @@ def ANSWER_LENGTH(case: OpenCase, text: str) -> Measured:
 )
 def ANSWER_LANGUAGE(case: OpenCase, text: str) -> Measured:
     said = answer_body(text).text
-    scripts = Counter(unicodedata.name(one, "?").split()[0] for one in said if one.isalpha())
+    scripts: Counter[str] = Counter()
+    for letter, count in Counter(said).items():
+        if letter.isalpha():
+            scripts[unicodedata.name(letter, "?").split()[0]] += count
     if not scripts:
         raise Undefined("the answer has no letters")
     words = Counter(words_of(said))

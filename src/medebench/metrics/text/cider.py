@@ -50,7 +50,10 @@ class RunWeights:
             for runs in runs_by_length(numbers):
                 held.update(set(runs))
         self._rare = math.log(max(1, self.count))
-        self._known = {run: self._rare - math.log(count) for run, count in held.items()}
+        # What one reference has weighs as much as what none has: most runs need no place here.
+        self._known = {
+            run: self._rare - math.log(count) for run, count in held.items() if count > 1
+        }
         self.weigh = lru_cache(4096)(self._weigh)
 
     def _weigh(self, words: tuple[str, ...]) -> Weighted:
@@ -110,10 +113,7 @@ class Cider(BatchMetric):
     def __init__(self, pool: ReferencePool | None = None) -> None:
         self._pool = pool
         self.variant = f"cider-d-1 references {pool.digest if pool else 'none'}"
-        texts = pool.kinds if pool else {}
-        self._weights = {
-            kind: RunWeights(plain_words(one) for one in found) for kind, found in texts.items()
-        }
+        self._weights: dict[str, RunWeights] = {}
 
     def over(self, cases: Iterable[Case]) -> Cider:
         return Cider(pool_references(cases))
@@ -130,9 +130,12 @@ class Cider(BatchMetric):
         return [self._measure(one) for one in prepared]
 
     def _measure(self, texts: _Texts) -> Measured | Undefined:
-        weights = self._weights.get(texts.kind)
-        if weights is None:
+        if self._pool is None or texts.kind not in self._pool.kinds:
             return Undefined("CIDEr needs the references of a case set; score a run")
+        if texts.kind not in self._weights:
+            every = (plain_words(one) for one in self._pool.kinds[texts.kind])
+            self._weights[texts.kind] = RunWeights(every)
+        weights = self._weights[texts.kind]
         reference = weights.weigh(texts.reference)
         if not all(reference.norms):
             why = (

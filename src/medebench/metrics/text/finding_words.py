@@ -24,6 +24,7 @@ CueKind = Literal[
     "ends",
 ]
 #: Left out inside wordings, in lexicon and texts: "blunting of the left costophrenic angle".
+#: "xxxx" stands for what was blacked out in anonymised reports.
 PASSED_OVER = frozenset(
     (
         *("left", "right", "bilateral", "the", "both", "mild", "mildly", "moderate", "moderately"),

@@ -19,8 +19,10 @@ from medebench.metrics.text.section_headings import split_sections
 
 #: Words, numbers, and signs at which something may end; a line ends a sentence only where the next
 #: one does not go on in small letters.
-_TOKEN = re.compile(r"\d+(?:\.\d+)?|[A-Za-z]+|[.;:!?,]|\n(?=\s*[^a-z\s])|\n\s*\n")
-_ENDS = frozenset(".;:!?\n")
+_TOKEN = re.compile(r"\d+(?:\.\d+)?|[A-Za-z]+n['’]t\b|[A-Za-z]+|[.;:!?,]|\n(?=\s*[^a-z\s])|\n\s*\n")
+_ENDS = frozenset(".;!?\n")
+#: "Effusion: none", "effusion - absent".
+_TABLED = frozenset(("none", "absent", "negative", "nil"))
 _VERBS = frozenset(("is", "are", "was", "were", "has", "have", "remains", "noted", "present"))
 _SINGULAR = frozenset(("is", "was", "has"))
 _LEADING_TO_A_SIDE = frozenset(("in", "on", "at", "of", "within", "involving", "along", "over"))
@@ -28,6 +30,8 @@ _COMPARING = frozenset(("and", "than", "or"))
 _EITHER = frozenset(("absent", "resolved", "unlikely", "cleared"))
 #: Sections that tell what was asked or was known, not what is seen.
 _ASIDE = frozenset(("INDICATION", "HISTORY", "TECHNIQUE", "COMPARISON", "EXAMINATION"))
+#: Words of a sentence; what is longer has lost its signs, and is cut so that work stays in bounds.
+_LONGEST = 400
 #: Words between a side, or benign, and the finding it is said of.
 _NEAR, _FAR = 4, 10
 
@@ -62,8 +66,8 @@ def find_findings(text: str) -> tuple[Finding, ...]:
     [('pneumothorax', True, ''), ('pleural effusion', False, 'left')]
     """
     found: list[Finding] = []
-    for words, starts, ends in _sentences(text):
-        found.extend(_Sentence(words, starts, ends).findings())
+    for sentence in _sentences(text):
+        found.extend(sentence.findings())
     told = [one for one in split_sections(text) if one.name in _ASIDE]
     if told:
         inside = [any(s.start <= one.start < s.end for s in told) for one in found]
@@ -73,30 +77,40 @@ def find_findings(text: str) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def _sentences(text: str) -> Iterator[tuple[list[str], list[int], list[int]]]:
-    """Small letters, and where each word begins and ends in the text."""
+def _sentences(text: str) -> Iterator[_Sentence]:
+    short = "'" in text or "’" in text
     words: list[str] = []
-    starts: list[int] = []
-    ends: list[int] = []
+    places: list[re.Match[str]] = []
     for match in _TOKEN.finditer(text):
-        word = match.group()
-        if word[0] in _ENDS:
-            if words:
-                yield words, starts, ends
-                words, starts, ends = [], [], []
-            continue
-        words.append(word.lower())
-        starts.append(match.start())
-        ends.append(match.end())
+        word = match[0]
+        ends = word[0] in _ENDS
+        if not ends:
+            words.append(word)
+            places.append(match)
+        if words and (ends or len(words) == _LONGEST):
+            yield _Sentence(_lowered(words, short), places)
+            words, places = [], []
     if words:
-        yield words, starts, ends
+        yield _Sentence(_lowered(words, short), places)
+
+
+def _lowered(words: Sequence[str], short: bool) -> list[str]:
+    lowered = map(str.lower, words)
+    return list(map(_plain, lowered) if short else lowered)
+
+
+def _plain(word: str) -> str:
+    """ "isn't" says "not"."""
+    if word[-1] != "t" or word[-2:-1] not in ("'", "’"):
+        return word
+    return "cannot" if word.startswith("can") else "not"
 
 
 class _Sentence:
     """One sentence under the rules; places are numbers of words."""
 
-    def __init__(self, words: list[str], starts: list[int], ends: list[int]) -> None:
-        self.words, self._starts, self._ends = words, starts, ends
+    def __init__(self, words: list[str], places: Sequence[re.Match[str]]) -> None:
+        self.words, self._places = words, places
         kept = [place for place, word in enumerate(words) if word not in PASSED_OVER]
         found = lexicon().terms.find([fold(words[place]) for place in kept])
         self._terms = [(kept[s], kept[e - 1] + 1, term) for s, e, term in found]
@@ -125,6 +139,7 @@ class _Sentence:
     def _clause_breaks(self) -> list[int]:
         """Where clauses begin."""
         breaks = [s for s, _, kind in self._cues if kind == "ends"]
+        breaks += [place for place, word in enumerate(self.words) if word == ":"]
         begins, words = lexicon().begins, self.words
         behind_side = {e for _, e, _ in self._sides}
         for place, word in enumerate(words[:-1]):
@@ -146,8 +161,8 @@ class _Sentence:
         said = {kind for kind in ("not", "unsure", "aside") if self._said(kind, s, e)}
         return Finding(
             term.name,
-            self._starts[s],
-            self._ends[e - 1],
+            self._places[s].start(),
+            self._places[e - 1].end(),
             negated=not denied if term.absent else "not" in said,
             uncertain="unsure" in said,
             side=self._side(number, "not" in said),
@@ -170,7 +185,14 @@ class _Sentence:
             either = what == "not" and kind == before and self.words[cs] in _EITHER
             if either and cs >= e and self._reaches_back(e, cs):
                 return True
-        return False
+        return what == "not" and self._is_tabled_as_absent(e)
+
+    def _is_tabled_as_absent(self, e: int) -> bool:
+        """Whether what ends at `e` has a "none" behind it, as in a list of findings."""
+        colon = self.words[e : e + 1] == [":"]
+        word = "".join(self.words[e + colon : e + colon + 1])
+        meant = (e + colon) not in {s for s, _, kind in self._cues if kind == "not_meant"}
+        return word in _TABLED or (colon and word in ("no", "not") and meant)
 
     def _reaches_back(self, e: int, cs: int) -> bool:
         """Whether what is said at `cs` is about what ended at `e`."""

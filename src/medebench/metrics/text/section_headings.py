@@ -45,7 +45,7 @@ _NAMES = {
 }
 #: A heading in marks or capitals, with a colon, or alone on its line.
 _HEADING = re.compile(
-    r"(?P<lead>^[ \t]*(?:[#>*\-\d.)]+[ \t]*)*|(?<=[.!?:;])[ \t]+\**|(?<=\n)[ \t]*)"
+    r"(?P<lead>^[#>*\-\d.) \t]{0,20}|(?<=[.!?:;])[ \t]{1,20}\*{0,3})"
     r"(?P<name>"
     + "|".join(sorted((name.replace(" ", "[ _]") for name in _NAMES), key=len, reverse=True))
     + r")(?P<close>\**[ \t]*:[ \t]*\**|\**[ \t]*(?=\n|$)|[ \t]+[-–—][ \t]+)",

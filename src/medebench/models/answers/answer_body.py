@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from medebench.models.answers.characters import BLANK, plain, spoken_parts, uniform
 from medebench.models.answers.lenient_json import Number, Pairs, find_objects
@@ -14,7 +15,7 @@ from medebench.models.answers.lenient_json import Number, Pairs, find_objects
 #: Of a longer answer the middle is left out: what is answered stands at an end.
 LONGEST = 100_000
 _BOXED = re.compile(r"\\boxed\s*\{((?:[^{}\n]|\{[^{}\n]{0,80}\}){0,120})\}")
-_LONE_MARK = re.compile(r"(?<!\w)_+(?!\w)")
+_LONE_MARK = re.compile(r"(?<!\w)_+(?!\w)|\\[()\[\]]|<<|>>")
 _TAGGED = re.compile(r"<(final_?answer|answer)>([^<]{0,400})</\1>", re.I)
 _KEYS = {
     *("answer", "final_answer", "finalanswer", "choice", "option", "letter", "selected", "pick"),
@@ -39,6 +40,7 @@ class Body:
         return (self.at[start], self.at[end - 1] + 1) if start < end <= len(self.at) else None
 
 
+@lru_cache(64)
 def answer_body(answer: str) -> Body:
     """The answer proper, without marks of Markdown, HTML and LaTeX."""
     text, at = _uniform(answer)

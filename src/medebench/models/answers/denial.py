@@ -22,9 +22,31 @@ _BEHIND = re.compile(
         (?:not\b|n['’]t\b|wrong|incorrect|false|unlikely|less\b|ruled[ ]out|excluded|absent
         |impossible|eliminated|improbable|out\b|never)
       |[ ]?(?:can['’]t|cannot|(?:is|are|was|does)n['’]t|(?:does|do|did)[ ]not)\b
+      |,?[ ](?:but|which|though|although)[ ](?:that|this|it)?[ ]?(?:is|would[ ]be)[ ]
+        (?:not|wrong|incorrect|false|an?[ ](?:mistake|error))
       |[ ](?:ist|sind)[ ](?:nicht|falsch)\b)""",
     re.I | re.X,
 )
+
+
+_SUPPOSED = re.compile(
+    r"""(?:\b(?:if\ (?!you\b|one\b|we\b)|unless|suppose|supposing|were|whether|risk|unclear|doubt
+        |unlikely\ that|for\ example|e\.g|for\ instance|in\ this\ format)\b
+      |(?<!\bI\ )\b(?:might|may|could|would|some|many|wrong|mistaken?|tempting|initially|first)\b
+        [^.!?\n]*\b(?:think|thought|say|argue|believe|assume|consider(?:ed)?|guess|claim|suppose
+          |suggest|mean|indicate|represent|call)s?\b)
+    (?:(?!\bbut\b)[^.!?\n])*$""",
+    re.I | re.X,
+)
+
+
+def is_supposed(before: str) -> bool:
+    """Whether what follows is only supposed, asked or said by others, by the sentence so far.
+
+    >>> is_supposed("If there were fluid, the answer would be "), is_supposed("The answer is ")
+    (True, False)
+    """
+    return bool(_SUPPOSED.search(before))
 
 
 def is_denied(text: str, start: int, end: int) -> bool:

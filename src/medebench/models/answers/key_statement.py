@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from medebench.models.answers.answer_body import answer_body
-from medebench.models.answers.denial import is_denied
+from medebench.models.answers.denial import is_denied, is_supposed
 from medebench.models.answers.option_mentions import OptionTexts
 from medebench.models.answers.refusal import declines
 
@@ -27,6 +27,9 @@ _NUMBERS = [
     "eleven",
     "twelve",
 ]
+#: "3 mm" is not the number of anything.
+_UNIT = re.compile(r"[\s-]*(?:[cmµk]?m|m?l|cc|[mk]?g|%|hu|years?|months?|days?|°|x)\b|\s*%", re.I)
+_BACK = 90
 _POLAR = {"yes", "no", "true", "false"}
 _FIRST = re.compile(r"\W*([^\W\d_]+)(?=\W*$|\s*[,.;:!?–—-]|\s+and\b)")
 
@@ -70,6 +73,9 @@ def _stated(text: str, texts: list[str]) -> set[int]:
         spelt[place][0]
         for place, start, end in named.named(text)
         if not is_denied(text, start, end)
+        and not is_supposed(text[max(0, start - _BACK) : start])
+        and text[end : end + 1] != "?"
+        and not (text[end - 1].isdigit() and _UNIT.match(text, end))
     }
 
 

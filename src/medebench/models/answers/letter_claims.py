@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from medebench.cases.choice_options import Option
 from medebench.models.answers.answer_claim import Claim
-from medebench.models.answers.denial import is_denied
+from medebench.models.answers.denial import is_denied, is_supposed
 from medebench.models.answers.option_mentions import OptionTexts
 
 #: Letters of alphabets that are written with letters; those of others end a word as a blank does.
@@ -15,15 +15,15 @@ _ALPHA = "0-9A-Za-zÀ-ɏͰ-ӿ"
 _NOUN = r"""(?:(?:final|correct|right|best|my|closest|likely
     |most\ (?:likely|appropriate|probable|accurate)|the
     |richtige|korrekte|endgültige|correcta|bonne|正确|最终)\s+){0,4}
-    (?:answer|ans|option|choice|selection|response|letter|conclusion|result|prediction
+    (?:answer|ans|option|choice|selection|selected|response|letter|conclusion|result|prediction
     |antwort|lösung|respuesta|opción|réponse|resposta|risposta|antwoord|svar|válasz|odpowiedź
     |ответ|cevap|الإجابة|الجواب|答案|答え|正解|选项|選項|정답|답)"""
 _LINK = r"""(?:\s*(?:(?:is|are|was|(?:would|will|should|must|has\ to|seems\ to|to)\ be|be|therefore
     |thus|hence|then|clearly|most\ likely|likely|probably|definitely|here|the|option|choice|letter
     |answer|either|both|correct|correcta|correcte|correta|corretta|right|best|one|this|to|of|question
-    |ist|es|est|la|le|el|a|o|é|è|är|er|jest|to|it)(?![0-9A-Za-zÀ-ɏͰ-ӿ])
-    |[:=>–—-]|是|为|為|選|选|は|が|은|는|هي)){0,8}\s*"""
-_LETTER = r"[(\[{\"'“‘]{0,2}\s*(?P<letter>[A-Za-z])"
+    |ist|es|est|la|le|el|(?-i:a|o|é|è)|är|er|jest|to|it)(?![0-9A-Za-zÀ-ɏͰ-ӿ])
+    |[:=>\]–—-]|是|为|為|選|选|は|が|은|는|هي)){0,8}\s*"""
+_LETTER = rf"[(\[{{\"'“‘]{{0,2}}\s*(?P<letter>[A-Za-z])(?![{_ALPHA}])"
 _START = rf"(?:(?<![{_ALPHA}'’-]))"
 _DECLARED = re.compile(
     rf"(?:{_START}|(?<=[^\x00-\x7f])){_NOUN}{_LINK}(?<![{_ALPHA}'’]){_LETTER}", re.I | re.X
@@ -31,7 +31,8 @@ _DECLARED = re.compile(
 _FINAL = re.compile(r"\bfinal|endgültig|最终", re.I)
 _CHOSEN = re.compile(
     rf"""{_START}(?:I\ (?:would\ |will\ )?|I['’](?:d|ll)\ |we\ )
-    (?:choose|pick|select|go\ with|opt\ for|say|answer|vote\ for)\s+(?:the\s+)?
+    (?:choose|pick|select|go\ with|opt\ for|say|answer|vote\ for|lean\ (?:towards?|to))\s+
+    (?:the\s+)?
     (?:option\s+|choice\s+|answer\s+|letter\s+)?{_LETTER}
     |(?:故|因此|所以|应|應)?(?:选择|選擇|选|選)\s*[::]?\s*(?P<letter2>[A-Za-z])""",
     re.I | re.X,
@@ -45,7 +46,7 @@ _SO = re.compile(
 _GOOD = r"""(?:correct|right|true|the\ (?:most\ )?(?:\w+\ )?(?:answer|option|choice|one)
     |best|most\ likely|richtig|korrekt|correcta?|correct)"""
 _VERDICT = re.compile(
-    rf"""(?:^|(?<=[.;:!?\n])|{_START}(?:option|choice|letter|answer|so|therefore|thus|hence|that|think
+    rf"""(?:^[>#*•–—\s-]*|(?<=[.;:!?\n])|{_START}(?:option|choice|letter|answer|so|therefore|thus|hence|that|think
     |believe|say|only|and|but|,))\s*{_LETTER}[)\]"'”’]{{0,2}}\s+
     (?:is|are|would\ be|must\ be|seems|fits|ist|es|est)\ 
     (?:therefore\ |clearly\ |thus\ |probably\ |both\ )?(?:{_GOOD})\b""",
@@ -54,7 +55,7 @@ _VERDICT = re.compile(
 _HEDGE = r"""(?:(?:option|choice|letter|answer|probably|likely|most\ likely|maybe|perhaps|definitely
     |i\ think|i\ believe|i\ guess|i['’]d\ say|i\ would\ say|it\ is|it['’]s|it\ must\ be|both|either)
     \s*[:,]?\s+){0,3}"""
-_MARKS = r"[\s>#*•\-–—\"'“‘]*"
+_MARKS = r"[\s>#*•✅✔✓\-–—\"'“‘]*"
 _LEADING = re.compile(rf"{_MARKS}{_HEDGE}(?<![{_ALPHA}]){_LETTER}", re.I | re.X)
 _IS = re.compile(rf"\b(?:is|are|be)\s*[::]?\s+{_LETTER}", re.I)
 _SENTENCE = re.compile(rf"(?:[.!?]\s+|\n[>#*•–—-]?\s*){_LETTER}[.):]", re.I)
@@ -86,13 +87,25 @@ _FREE = re.compile(
 )
 _AFTER_MARK = re.compile(r"[)\]}\"'”’]{0,2}\s*[.:)\-–—,(]*\s*[\"'“‘(\[]?\s*")
 _NEITHER = re.compile(r"\W*n\s*/\s*a\W*", re.I)
-#: What an answer would be if things were otherwise, or what it asks itself, it does not give.
-_SUPPOSED = re.compile(r"\b(?:if|unless|suppose|supposing|had|were)\b[^.!?\n]*$", re.I)
+_WRONG = re.compile(
+    r"""\b(?:wrong|incorrect|least|worst|false|another|other|previous|first|common|usual|tempting
+    |alternative|student['’]s|his|her|their)\s+$|\b(?:anything|everything|nothing|none|all|any)\s+but\s*$""",
+    re.I | re.X,
+)
 _ASKED = re.compile(
     r"(?:^|[.!?\n]\s*)(?:is|are|could|would|should|might|may|can|does|why)\b[^.!?\n]*\?$", re.I
 )
+_MARKED = re.compile(r"(?<![\w'’-])([A-Z])[)\]]?[.):]")
+_REVISED = re.compile(
+    rf"""\b(?:correction|wait|actually|sorry|however|instead|on\ second\ thought|no
+    |or\ (?:maybe|perhaps|possibly|rather))\b[^.\n]{{0,40}}?
+    (?<![{_ALPHA}'’-])([A-Z])[)\]]?\s*(?=[.,;!\n]|$)""",
+    re.I | re.X,
+)
 _JOINED = re.compile(r"(?<![\w'’-])([A-Z])[)\]]?\s*(?:,|,?\s*(?:and|or)|&|/)\s*[(\[]?$")
 _GENUS = re.compile(r"\.\s+[a-zß-ÿ]")
+#: A small letter is one only at an end, or before a reason.
+_SMALL = re.compile(r"[)\]\"'”’]{0,2}(?:\s*$|[.,:!?)]|\s*\n|\s+(?:because|since)\b)", re.I)
 _PHRASE = re.compile(r"[^\n.,;:!?()]{1,60}")
 _VERBS = re.compile(
     r"\b(?:is|are|was|were|has|have|had|shows?|because|since|as|would|can|could|should|there|this|it|i|we|the"
@@ -138,7 +151,14 @@ class _Letters:
                 yield from self._claim(found)
         if _NEITHER.fullmatch(text):
             return
-        if first := _LEADING.match(text):
+        yield from self._revised()
+        listed = self._in_line()
+        if len({self._place(start) for start in listed}) > 1:
+            # "A. Yes, B. No" repeats the choices.
+            every = tuple(dict.fromkeys(self._place(start) for start in listed))
+            leads = not text[: listed[0]].strip(" (>#*-")
+            yield Claim(every, listed[0], listed[0] + 1, weak=not leads)
+        elif first := _LEADING.match(text):
             yield from self._claim(first)
         *_, last = text.rstrip().rpartition("\n")
         if (alone := _LAST.match(last)) and len(text.rstrip()) > len(last):
@@ -151,6 +171,8 @@ class _Letters:
         self, found: re.Match[str], final: bool = False, judged: bool = False
     ) -> Iterator[Claim]:
         group = "letter" if found.groupdict()["letter"] else "letter2"
+        if _WRONG.search(self.text[max(0, found.start() - 40) : found.start()]):
+            return
         yield from self._at(found.start(group), final, judged)
 
     def _at(self, start: int, final: bool, judged: bool = False) -> Iterator[Claim]:
@@ -158,7 +180,9 @@ class _Letters:
             return
         every, end = self._list(start)
         before = self.text[max(0, start - 200) : start]
-        if _SUPPOSED.search(before) or _ASKED.search(before + self.text[start : end + 3]):
+        if _WRONG.search(before):
+            return
+        if is_supposed(before) or _ASKED.search(before + self.text[start : end + 3]):
             return
         if other := _JOINED.search(before):
             every.insert(0, self._place(start - len(before) + other.start(1)))
@@ -178,6 +202,21 @@ class _Letters:
             if not (_FREE.match(self.text, end) or _IS_GOOD.match(self.text, end)):
                 return
         yield Claim(tuple(dict.fromkeys(every)), start, end, conflict, final)
+
+    def _in_line(self) -> list[int]:
+        """Letters in a line that are followed by the text of their own option."""
+        return [
+            found.start(1)
+            for found in _MARKED.finditer(self.text)
+            if found.start(1) not in self.rows
+            and (end := self._own_text(found.start(1)))
+            and not is_denied(self.text, found.start(1), end)
+        ]
+
+    def _revised(self) -> Iterator[Claim]:
+        """What is said in place of an earlier answer stands against it."""
+        for found in _REVISED.finditer(self.text):
+            yield from self._at(found.start(1), final=False)
 
     def _list(self, start: int) -> tuple[list[int], int]:
         every, end = [self._place(start)], start + 1
@@ -224,9 +263,7 @@ class _Letters:
             return None
         if letter == "I" and "I" not in self.places:
             return None
-        if letter.islower() and not re.match(
-            r"[)\]\"'”’]{0,2}(?:\s*$|[.,:!?)]|\s*\n)", text[end : end + 4]
-        ):
+        if letter.islower() and not _SMALL.match(text, end):
             return None
         if _GENUS.match(text, end):
             return None
@@ -238,6 +275,9 @@ class _Letters:
         if said is None or "\n" in text[end:behind]:
             return False, end
         words = said[0].split()
+        if text[behind + len(said[0]) :][:1] in (":", ","):
+            # "A. Explanation: ..." goes on with something else.
+            return False, end
         if 1 <= len(words) <= 4 and not _VERBS.search(said[0]) and place >= 0:
             own = set(self.texts.texts[place].split())
             return not {one.casefold().strip("\"'”’") for one in words} <= own, end

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from medebench.models.answers.answer_claim import Claim
-from medebench.models.answers.denial import is_denied
+from medebench.models.answers.denial import is_denied, is_supposed
 from medebench.models.answers.option_mentions import OptionTexts
 
 _EDGES = " \t\n\r.,;:!?\"'“”‘’()[]{}*#>•-–—。，：、"
@@ -24,7 +24,9 @@ _SHOWN = re.compile(
     |marks?|signif(?:y|ies)|(?:interpreted|classified|labell?ed|identified|described|known)\s+as
     |corresponds?\s+to|appears?\s+to\s+be|looks?\s+like
     |(?:consistent|compatible)\s+with|(?:typical|characteristic|suggestive|indicative|diagnosis)\s+of
-    |in\s+keeping\s+with|points?\s+to|(?:is|lies|located)\s+in)|['’]s)\s+{_ARTICLE}["'“‘(]?$""",
+    |in\s+keeping\s+with|points?\s+to|(?:is|lies|located)\s+(?:in|on|at|to)
+    |(?:seen|visible|present)\s+(?:on|to)
+    |not\b[^.;!?\n]{{1,60}}\bbut)|['’]s)\s+{_ARTICLE}["'“‘(]?$""",
     re.I | re.X,
 )
 _VERDICT = re.compile(
@@ -33,7 +35,7 @@ _VERDICT = re.compile(
     |correct\b|right\b)|seen\b|present\b|visible\b|shown\b|noted\b|evident\b|(?:most\s+)?likely\b)""",
     re.I | re.X,
 )
-_TAIL = r"(?:\s+(?:deficiency|side|scan|image|view|plane|section|modality|study|disease))?"
+_TAIL = r"(?:\s+(?:deficiency|sides?|scan|image|view|plane|section|modality|study|disease))?"
 _STOP = re.compile(
     rf"""{_TAIL}["'”’)]{{0,2}}\s*(?:$|[.,;:!?\n(]|\b(?:which|because|since|as|with|rather|and|or|on|at|that|due
     |seen|is|was|instead|given|not|in|for|here)\b)""",
@@ -42,7 +44,10 @@ _STOP = re.compile(
 _JOINED = re.compile(
     r"\s*(?:,|/|&|\band\b|\bor\b|,\s*(?:and|or)\b)\s*(?:in\s+|on\s+)?(?:an?\s+|the\s+)?", re.I
 )
-_WORDS = re.compile(r"^(?:yes|no|none|one|true|false|left|right|both)$")
+#: "FLAIR, not T2": what is only excluded behind it.
+_NOT_ANOTHER = re.compile(r"^,?\s+(?:and\s+)?(?:not|rather than|instead of)\b[^.\n]*", re.I)
+_SIDE = re.compile(r"(?:on|in|at|to)\s+(?:the\s+)?(?=left\b|right\b|both\b)", re.I)
+_WORDS = re.compile(r"^(?:yes|no|none|one|true|false|left|both)$")
 #: In a longer answer only its ends say what it comes to.
 _LONG = 400
 _BACK = 90
@@ -59,14 +64,17 @@ def _claims(text: str, texts: OptionTexts) -> Iterator[Claim]:
         return
     start = text.index(bare)
     line = bare.split("\n", 1)[0].strip(_EDGES)
-    named = texts.at(text, start)
+    side = _SIDE.match(text, start)
+    named = texts.at(text, side.end() if side else start)
     if named is not None:
         place, end = named
-        rest = re.sub(rf"^{_TAIL}", "", text[end : start + len(bare)], flags=re.I).strip(_EDGES)
+        rest = _NOT_ANOTHER.sub("", text[end : start + len(bare)])
+        rest = re.sub(rf"^{_TAIL}", "", rest, flags=re.I).strip(_EDGES)
         first = len(line) <= end - start + 1
         led = bool(_WORDS.match(texts.texts[place])) and text[end : end + 1] in ",.;:!\n"
         if not rest or (first and "\n" in text[end:]) or led:
-            yield Claim((place,), start, end)
+            every = (place, *_taken_back(text, end, texts)) if led else (place,)
+            yield Claim(tuple(dict.fromkeys(every)), start, end)
             if not rest:
                 return
     mentions = [
@@ -77,7 +85,8 @@ def _claims(text: str, texts: OptionTexts) -> Iterator[Claim]:
     before: tuple[int, Claim] | None = None
     for place, begin, end in mentions:
         joined = before is not None and _JOINED.fullmatch(text, before[0], begin)
-        if is_denied(text, begin, end):
+        asked = text[end : end + 1] == "?" and len(bare) > end - begin + 4
+        if is_denied(text, begin, end) or is_supposed(text[max(0, begin - _BACK) : begin]) or asked:
             before = None
             continue
         claim = _claim(text, place, begin, end)
@@ -92,8 +101,23 @@ def _claims(text: str, texts: OptionTexts) -> Iterator[Claim]:
         yield from _pair(text, [one for one in mentions if not is_denied(text, *one[1:])])
 
 
+_ALONE = re.compile(r"(?:[.,;:!\n]|\band|\bor|\bwait|\bactually)\s*$", re.I)
+
+
+def _taken_back(text: str, end: int, texts: OptionTexts) -> Iterator[int]:
+    """ "Yes. Wait, no.": other short answers that stand alone behind the first."""
+    for place, begin, stop in texts.named(text[end:]):
+        alone = re.search(
+            r"(?:[.,;:!\n]|\band|\bor|\bwait|\bactually)\s*$", text[: end + begin], re.I
+        )
+        if alone and _WORDS.match(texts.texts[place]) and text[end + stop :][:1] in (*".,;!\n", ""):
+            yield place
+
+
 def _claim(text: str, place: int, begin: int, end: int) -> Claim | None:
     lead = text[max(0, begin - _BACK) : begin]
+    if text[begin:end].lower() == "right" and not lead.rstrip().endswith("the"):
+        return None  # "That's right."
     stops = bool(_STOP.match(text, end))
     if stops and _ANSWER.search(lead):
         return Claim((place,), begin, end, final=bool(re.search(r"\bfinal\s+\w+\W", lead, re.I)))

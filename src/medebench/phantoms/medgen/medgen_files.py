@@ -46,7 +46,7 @@ def write_medgen_phantoms(
     with whole_folder(out) as draft:
 
         def draw(index: int) -> tuple[int, dict[str, Any]]:
-            return index, _write(draft, index, seed)
+            return index, write_case(draft, index, seed)
 
         found: dict[int, dict[str, Any]] = {}
         for index, entry in in_parallel(draw, range(count), min(workers or core_count(), count)):
@@ -62,7 +62,8 @@ def read_medgen_phantoms(folder: Path) -> CaseSet:
     return plain_folder.read(folder / _TABLE, "medgen")
 
 
-def _write(root: Path, index: int, seed: int) -> dict[str, Any]:
+def write_case(root: Path, index: int, seed: int) -> dict[str, Any]:
+    """Write the pictures of a case; returns its line of the table. The tasks go in turn."""
     names = list(MEDGEN_TASKS)
     task, number = names[index % len(names)], index // len(names)
     record, kind = draw_record(task, number, seed), MEDGEN_TASKS[task].format

@@ -160,7 +160,9 @@ def question_answering(seed: int, number: int) -> Record:
     quiz = Quiz(seed, number)
     scene = quiz.scene
     if scene.count != 1:
-        asked, key = f"How many {named(scene, 2)} are there, and where?", NUMBERS[scene.count]
+        asked = f"How many {named(scene, 2)} are there, and where?"
+        # "No" alone would be the answer to another kind of question.
+        key = NUMBERS[scene.count] if scene.count else f"no {named(scene)}"
         answer = seen(scene)
     elif quiz.turn == 3:
         answer = f"The {TERMS[scene.modality].picture} shows a {named(scene)}."

@@ -18,7 +18,7 @@ from medebench.cases.open_case import OpenCase, open_case
 from medebench.cases.option_rotation import ROTATIONS, rotated, rotated_text, rotation_problem
 from medebench.errors import InputError, one_line
 from medebench.models.tally import Plan, add_costs
-from medebench.outputs import PARTS, Output
+from medebench.outputs import PARTS, Output, Part
 from medebench.settings import Settings as AnySettings
 from medebench.systems.capabilities import declares_parts
 from medebench.systems.request import NotTried, Refused, Request, case_seed
@@ -39,6 +39,7 @@ class Circular(System):
     summary = "asks another system once for each rotation of the options"
     Settings = CircularSettings
     rest = "system"
+    gives: tuple[Part, ...] = ("text",)
     needs = "what the system inside needs"
     example = "circular:openai:gpt-4o"
 
