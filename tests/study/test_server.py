@@ -98,6 +98,7 @@ def test_a_task_as_the_panel_sees_it(panel: Panel):
         "letters": ["A", "B", "C"],
         "outputs": {letter: {"image": True, "text": None} for letter in "ABC"},
         "flicker": True,
+        "gives": ["image"],
         "width": 16,
         "height": 12,
         "version": 0,

@@ -64,7 +64,7 @@ def test_cases_are_shown_as_their_card_says(texts: NewStudy) -> None:
     for case in texts.study.design.cases:
         number = int(case.id)
         told = {one.label: one.text for one in case.texts}
-        assert told["Instruction"] == f"What does case {number} show?"
+        assert told["Question"] == f"What does case {number} show?"
         assert told["Reference"] == "A pneumothorax on the left."
         assert ("Choices" in told) == (number % 3 == 1)
         names = [(one.name, one.label) for one in case.images]
