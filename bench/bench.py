@@ -21,6 +21,7 @@ from lpips_bench import bench_lpips
 from PIL import Image
 from skimage.metrics import structural_similarity
 from study_bench import bench_study
+from text_bench import bench_text
 
 import medebench as mb
 from medebench.images.picture import read_picture
@@ -212,6 +213,7 @@ def main() -> None:
         bench_attention(BUILT_IN)
         bench_lpips()
         bench_features()
+        bench_text()
         bench_study()
         if given.no_memory:
             return

@@ -105,6 +105,8 @@ class FakeHub:
     closing: threading.Event = field(default_factory=threading.Event)
     #: Bytes of bodies that left.
     sent: int = 0
+    #: Whether a download may go on in the middle.
+    ranges: bool = True
 
     def on(self, pattern: str, behaviour: Behaviour, times: int = 10**6) -> None:
         self.rules.append([re.compile(pattern), behaviour, times])
@@ -175,6 +177,11 @@ def _handler(hub: FakeHub) -> type[BaseHTTPRequestHandler]:
         def do_GET(self) -> None:
             hub.requests.append((self.path, {k.lower(): v for k, v in self.headers.items()}))
             answer = hub.answer(self.path)
+            begin = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
+            if begin and hub.ranges and answer.status == 200:
+                size = len(answer.body)
+                answer.status, answer.body = 206, answer.body[int(begin[1]) :]
+                answer.headers["Content-Range"] = f"bytes {begin[1]}-{size - 1}/{size}"
             if answer.hang:
                 hub.closing.wait(answer.hang)
             try:

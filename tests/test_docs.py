@@ -17,7 +17,8 @@ from medebench.stresstest.stress_plan import read_stress
 from medebench.systems import find_system
 from tests.conftest import REPOSITORY
 
-PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+_DOCS = REPOSITORY / "docs"
+PAGES = [REPOSITORY / "README.md", *sorted([*_DOCS.glob("*.md"), *_DOCS.glob("parts/*.md")])]
 NAMES = [page.name for page in PAGES]
 
 

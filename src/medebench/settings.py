@@ -22,6 +22,9 @@ class Settings(BaseModel):
     runtime_only: ClassVar[frozenset[str]] = frozenset()
     #: What that was called before; what a user's settings name here counts as well.
     how: ClassVar[frozenset[str]] = frozenset()
+    #: Settings that came later: while they stand at their default no run's folder speaks of them,
+    #: so that older folders are continued.
+    later: ClassVar[frozenset[str]] = frozenset()
 
 
 #: What is a name and no path; a single letter may be a drive.

@@ -141,7 +141,7 @@ def test_unusable_records_are_listed_not_fatal(hub, out):
     assert [case.id for case in cases] == ["2"] and len(cases.problems) == 1
 
 
-@pytest.mark.parametrize("name", ["medgen", "hub:", "hub:x", "LIUMinghao/MedEBench", "hub:../x"])
+@pytest.mark.parametrize("name", ["medgan", "hub:", "hub:x", "LIUMinghao/MedEBench", "hub:../x"])
 def test_unknown_name(hub, out, name):
     assert "medebench, hub:owner/name" in fails(out, error=InputError, name=name)
     assert not hub.requests

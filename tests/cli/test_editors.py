@@ -11,11 +11,12 @@ import pytest
 
 from medebench import device
 from medebench.settings import split_name
-from medebench.systems import SYSTEMS, Editor, find_system
+from medebench.systems import SYSTEMS, Editor, find_system, system_class
 from tests.cli.test_cli import call
 from tests.conftest import REPOSITORY
 
-EDITORS = [name for name in SYSTEMS.own_names() if issubclass(SYSTEMS.find(name), Editor)]
+#: The package's own systems that edit images.
+EDITORS = [one for one in SYSTEMS.own_names() if issubclass(system_class(one), Editor)]
 
 
 @pytest.fixture(autouse=True)
@@ -96,13 +97,19 @@ def test_one_editor_in_full_with_a_call_to_copy(name):
     assert json.loads(call("editors", name, "--json").stdout)["editor"] == name
 
 
-@pytest.mark.parametrize("name", ["empty-text", "phantom-answerer", "paired"])
-def test_other_systems_have_a_call_to_copy_too(name):
-    assert name not in listed()
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("openai", "anthropic", "transformers", "command", "composed"),
+        *("empty-text", "phantom-answerer", "paired"),
+    ],
+)
+def test_systems_that_answer_are_listed_with_a_call_to_copy(name):
+    rows = {row["system"]: row for row in json.loads(call("systems", "--json").stdout)}
+    assert "text" in rows[name]["gives"] and all(rows[name]["described"].values())
     done = call("systems", name)
-    assert done.exit_code == 0 and done.stdout.startswith(f"{name} (")
     words = shlex.split(done.stdout.splitlines()[-1])
-    assert words[:2] == ["medebench", "generate"]
+    assert words[:3] == ["medebench", "generate", "CASES"]
     find_system(words[words.index("--system") + 1])
 
 
@@ -191,10 +198,10 @@ def test_every_editor_has_a_command_to_copy_in_the_documentation():
     lines = [line.strip() for line in text.splitlines() if line.startswith("    medebench edit ")]
     words = [shlex.split(line, comments=True) for line in lines]
     calls = [one[one.index("--editor") + 1] for one in words]
-    assert {split_name(one)[0] for one in calls} == set(SYSTEMS.own_names())
+    assert {split_name(one)[0] for one in calls} == set(EDITORS)
     for one in calls:
         find_system(one)
-    for name in SYSTEMS.own_names():
+    for name in EDITORS:
         assert f"`{name}`" in text
 
 

@@ -15,6 +15,8 @@ from tokenizers import pre_tokenizers
 from transformers import (
     AlignConfig,
     AlignModel,
+    BertConfig,
+    BertForMaskedLM,
     BertTokenizer,
     ChineseCLIPConfig,
     ChineseCLIPModel,
@@ -221,6 +223,18 @@ def tiny_vit(folder: Path) -> Path:
     model.save_pretrained(folder)
     size = {"height": SIDE, "width": SIDE}
     return _pictures(folder, image_processor_type="ViTImageProcessor", size=size)
+
+
+def tiny_bert(folder: Path, layers: int = 3, positions: int = 24) -> Path:
+    """A masked language model, published without a pooler."""
+    torch.manual_seed(0)
+    words = _bert_words()
+    sizes = {**_TOWER, "num_hidden_layers": layers, "vocab_size": len(words)}
+    model = BertForMaskedLM(BertConfig(**sizes, max_position_embeddings=positions))
+    _lively(model)
+    model.save_pretrained(folder)
+    words.save_pretrained(folder)
+    return folder
 
 
 def _lively(model: torch.nn.Module) -> None:

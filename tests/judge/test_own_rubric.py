@@ -10,7 +10,7 @@ import pytest
 import medebench as mb
 from medebench.judge import find_judge
 from medebench.judge.parser import complaint, parse
-from medebench.judge.rubric import Slot
+from medebench.judge.question_form import Slot
 from medebench.judge.rubric_files import load_rubric
 from medebench.metrics import Undefined
 from medebench.models import AnswerCache, Caller, Image

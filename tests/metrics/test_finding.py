@@ -15,6 +15,7 @@ from medebench.metrics import (
     BatchMetric,
     SetMetric,
     find_learned,
+    find_metric,
     find_metrics,
     metric_info,
     not_ready,
@@ -35,9 +36,10 @@ def some_weights(real_weights, monkeypatch):
 
 def test_by_default_nothing_needs_weights(no_weights):
     names = [metric.name for metric in find_metrics()]
-    assert names == list(METRICS.builtin) and not set(names) & set(LEARNED)
+    assert {find_metric(name).of for name in names} == {"image"}
+    assert set(names) < set(METRICS.builtin) and not set(names) & set(LEARNED)
     assert [metric.name for metric in find_metrics(["default"])] == names
-    assert [metric.name for metric in find_metrics(["ready"])] == names
+    assert [metric.name for metric in find_metrics(["ready"])] == list(METRICS.builtin)
 
 
 def test_what_is_ready_is_found_by_name(some_weights):

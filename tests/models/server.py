@@ -253,7 +253,7 @@ class FakeServer:
 def _vendor(path: str) -> str:
     if "generateContent" in path:
         return "gemini"
-    if path.split("?")[0].endswith("/images/edits"):
+    if path.split("?")[0].endswith(("/images/edits", "/images/generations")):
         return "openai-image"
     return "anthropic" if path.split("?")[0].endswith("/messages") else "openai"
 

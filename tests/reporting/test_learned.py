@@ -76,10 +76,8 @@ def test_every_learned_metric_can_be_shown() -> None:
     assert [score.name for score in scores] == list(LEARNED)
     assert len({score.label for score in scores}) == len(LEARNED)
     assert all(score.definition and score.label != score.name for score in scores)
-    assert {s.name for s in scores if s.better == "higher"} == {
-        name
-        for name in LEARNED
-        if name.startswith(("isim", "talign", "dalign", "edit_score", "imagereward"))
+    assert {s.name for s in scores if s.better == "lower"} == {
+        name for name in LEARNED if name.startswith(("lpips", "fid", "kid", "niqe", "brisque"))
     }
 
 

@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 import medebench as mb
+from medebench.models.model_family import FAMILIES, model_families
 from medebench.reporting import build_report
+from medebench.reporting.collect import collect
+from medebench.reporting.methods import warnings_of
+from tests.conftest import REPOSITORY
+from tests.reporting.conftest import adopt_copies, put_scores
 
 
 @pytest.fixture
@@ -72,3 +77,71 @@ def test_another_judges_scores_are_not_marked(refined, tmp_path):
     assert run.info.judged_by == "mine-1"
     page = build_report([run], tmp_path / "report").index.read_text("utf-8")
     assert "are not blind" not in page and "refined by mine-1" in page
+
+
+@pytest.mark.parametrize(
+    ("name", "families"),
+    [
+        ("openai:gpt-4o+prompt", ("OpenAI",)),
+        ("openai:o4-mini", ("OpenAI",)),
+        ("openai-image:gpt-image-1", ("OpenAI",)),
+        ("DALL-E 3", ("OpenAI",)),
+        ("google/medgemma-4b-it", ("Google",)),
+        ("gemini:gemini-2.5-flash-image", ("Google",)),
+        ("Imagen-4.0-fast", ("Google",)),
+        ("anthropic:claude-sonnet-4-5", ("Anthropic",)),
+        ("openai:Qwen/Qwen3-VL-8B-Instruct", ("Qwen",)),
+        ("qwen3-vl-235b-a22b-instruct", ("Qwen",)),
+        ("lingshu-medical-mllm/Lingshu-32B", ("Qwen",)),
+        ("HuatuoGPT-Vision-7B", ("Qwen",)),
+        ("HuatuoGPT-Vision-34B", ("Yi",)),
+        ("meta-llama/Llama-3.2-11B-Vision", ("Llama",)),
+        ("RadFM", ("Llama",)),
+        ("microsoft/llava-med-v1.5-mistral-7b", ("Mistral",)),
+        ("deepseek-r1-distill-llama-8b", ("Llama", "DeepSeek")),
+        ("Show-o", ("Phi",)),
+        ("show-o2", ("Phi",)),
+        ("Ming-UniVision", ("Ming",)),
+        ("Seedream-4.0", ("Seed",)),
+        ("composed:openai:gpt-4o+gemini:gemini-2.5-flash-image", ("OpenAI", "Google")),
+        ("identity", ()),
+        ("offline-2", ()),
+        ("openai:my-own", ()),
+        ("minigpt-4", ()),
+        ("biomedical-o2-model", ()),
+    ],
+)
+def test_models_are_known_by_their_family(name, families):
+    assert model_families(name) == families
+
+
+def test_the_table_of_families_is_in_the_docs():
+    told = (REPOSITORY / "docs" / "judge.md").read_text("utf-8")
+    for one in FAMILIES:
+        assert f"| {one.name} |" in told
+        assert all(f"`{name}" in told for name in (*one.own, *one.derived)), one.name
+
+
+def judged_by(run, judge):
+    detail = {"judge": judge, "rubric": "medgen-clinical v1 (00000000)", "temperature": 0.0}
+    put_scores(run, f"ea_{judge}", {f"c{n}": 0.2 + n / 10 for n in range(4)}, detail)
+
+
+def test_fault_22_a_judge_of_the_systems_own_family_is_marked(small_set, tmp_path):
+    own, other = adopt_copies(mb.load_cases(small_set), tmp_path, ["qwen3-vl", "gpt-4o"])
+    composed = adopt_copies(mb.load_cases(small_set), tmp_path / "more", ["mixed"])[0]
+    composed.info.settings = {
+        "chain": {"model": "openai:gpt-4o", "editor": {"name": "x", "settings": {"model": "qwen2"}}}
+    }
+    judge = "openai:Lingshu-32B+medgen-clinical"
+    for run in (own, other, composed):
+        judged_by(run, judge)
+    material = collect([own, other, composed])
+    told = [one for one in warnings_of(material) if "of one family" in one]
+    assert [one.partition(":")[0] for one in told] == ["EA of qwen3-vl", "EA of mixed"]
+    assert "(Qwen)" in told[0]
+    report = build_report([own, other, composed], tmp_path / "report", published=False)
+    assert told[0] in report.index.read_text("utf-8") and told[0] in report.table.markdown()
+    # A prompt or a judge that names a model makes no family.
+    other.info.settings = {"wording": "Do as qwen does: {instruction}", "judge": "openai:qwen2"}
+    assert not [one for one in warnings_of(collect([other])) if "family" in one]

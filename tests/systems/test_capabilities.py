@@ -101,7 +101,7 @@ def test_names_of_a_mixin_count_as_a_strangers():
 def test_the_names_are_those_of_the_design():
     data = {"summary", "Settings", "gives", "sees", "control", "argument", "rest", "needs"}
     data |= {"example", "at_once", "batch", "demonstrations", "judged_by", "takes"}
-    data |= {"least_demonstrations"}
+    data |= {"least_demonstrations", "input_shown"}
     methods = {"problems", "prepare", "close", "share", "identity", "estimate", "written_inner"}
     methods |= {"generate", "generate_batch", "edit", "edit_batch"}
     assert set(CAPABILITIES) == data | methods

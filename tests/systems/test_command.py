@@ -477,7 +477,7 @@ def test_a_worker_that_is_never_ready_is_waited_for_once(odd, tmp_path):
 
 
 def test_another_version_of_the_protocol_is_named(odd):
-    with pytest.raises(NotReadyError, match="speaks version 2 of the protocol, not 1"):
+    with pytest.raises(NotReadyError, match="speaks version 3 of the protocol, not 1 or 2"):
         odd("other-version", max_restarts=1).prepare()
 
 

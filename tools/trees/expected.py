@@ -80,7 +80,36 @@ EXPECTED = (
         "intervals of differences",
         "issue 16: arms of unlike lean are no longer taken for alike (`analysis/difference.py`, k);"
         " the difference itself and the number of cases must be equal",
-        (rf".*comparisons\.csv: row .*: (low|high|p|p_holm): {CHANGED}",),
+        (
+            rf".*comparisons\.csv: row .*: (low|high|p|p_holm): {CHANGED}",
+            rf".*\.json: (.*\.)?predictors\.[^.]+\.table\.loss\.\w+\.(low|high): {CHANGED}",
+            rf".*table\.csv: row \S+ loss \w+: (low|high): {CHANGED}",
+        ),
+    ),
+    Expected(
+        "why there is no interval",
+        "issue 16: below four source images there is none, and a word says so",
+        (r".*\.(json|csv): .*\breason: None -> no interval: .*",),
+    ),
+    Expected(
+        "a fact about a stress test has another name",
+        "issue 17, names: the number that was asked for is equal",
+        (r".*\.json: (.*\.)?how\.Edits\.edits asked for: .* -> is gone",),
+    ),
+    Expected(
+        "counts of what was asked",
+        "issue 18: `score` counts the scores and reasons that this command was asked for, not the"
+        " whole ledger",
+        (rf"printed/\d\d-score\.json: runs\.[^.]+\.(scored|of|reasons\..*): {CHANGED}",),
+    ),
+    Expected(
+        "trials of a judge that did not answer",
+        "issue 18: a call without an answer is no wrong answer",
+        (
+            rf"printed/\d\d-judge\.json: controls\.\d+\.of: {CHANGED}",
+            r"printed/\d\d-judge\.json: controls\.\d+\.wrong\..*",
+            r"printed/\d\d-judge\.json: reason: .* => the judge refused to answer .*",
+        ),
     ),
     Expected(
         "rows of the basis 'asked' are new",

@@ -114,6 +114,12 @@ class Part:
             self.exits.append(f"medebench {' '.join(words)}: {' '.join(said)}")
             raise CommandError(self.exits[-1])
 
+    def report(self, *words: str) -> None:
+        """A report of all runs; without the rows that only the new tree adds unasked."""
+        has = "--no-scale" in self.tree.medebench("report", "--help", cwd=self.folder).stdout
+        lean = ("--no-scale",) if has else ()
+        self.call("report", *self.runs(), *words, *lean, "--out", "report", "--json")
+
     def write(self, name: str, text: str) -> None:
         (self.folder / name).write_text(text, "utf-8")
 
@@ -142,7 +148,7 @@ def excerpt(part: Part, sample: Path | None) -> None:
     metrics = [PIXELS, *(metric for metric, file in WEIGHTS.items() if file in stems)]
     part.call("score", *part.runs(), "--metrics", ",".join(metrics), "--judge", "offline", "--json")
     part.call("ground", *part.runs(), "--json")
-    part.call("report", *part.runs(), "--out", "report", "--json")
+    part.report()
     part.call("export", *part.runs(), "--out", "scores.csv", "--json")
 
 
@@ -159,7 +165,7 @@ def judge(part: Part, _sample: Path | None) -> None:
         part.call("score", *part.runs(), "--metrics", "default,own.py:darkness", *model, "--json")
         part.call("score", *part.runs(), "--metrics", "cp", *model, "--repeats", "2", "--json")
         part.call("ground", *part.runs(), "--json")
-        part.call("report", *part.runs(), "--out", "report", "--json")
+        part.report()
         part.call("judge", "audit", *model, "--cases", cases, "--limit", "4", "--json")
     part.call("export", *part.runs(), "--out", "scores.csv", "--json")
 
@@ -176,7 +182,7 @@ def study(part: Part, _sample: Path | None) -> None:
     part.call("study", "export", "study", "--out", "rankings.csv", "--json")
     words = ("--runs", *part.runs(), "--out", "by-table", "--json")
     part.call("study", "results", "rankings.csv", *words)
-    part.call("report", *part.runs(), "--study", "study", "--out", "report", "--json")
+    part.report("--study", "study")
 
 
 def answer_all(folder: Path) -> None:

@@ -21,8 +21,9 @@ FAILURES = ("no-output", "missing-file", "no-part")
 BROKEN = "unreadable output"
 #: The control that does nothing.
 NOTHING = "identity"
-#: What stands in for a failure: the score of doing nothing, or the worst of any run.
-AS_NOTHING, AS_WORST = "nothing", "worst"
+#: What stands in for a failure: the score of doing nothing, the bad end of the scale, or the worst
+#: of any run.
+AS_NOTHING, AS_END, AS_WORST = "nothing", "end", "worst"
 
 
 def is_failure() -> pl.Expr:
@@ -38,12 +39,15 @@ def is_failure() -> pl.Expr:
     return (pl.col("value").is_null() & (lost | broken)).alias("failed")
 
 
-def count_failures(scores: pl.DataFrame, better: Mapping[str, Better]) -> pl.DataFrame:
+def count_failures(
+    scores: pl.DataFrame, better: Mapping[str, Better], ends: Mapping[str, float] | None = None
+) -> pl.DataFrame:
     """The same rows, with a value for every failure that can have one, and `charged` saying which.
 
     A failed output of a case gets the score that doing nothing has on this case, the mean over k of
     the runs of the control `identity`. Where that is undefined or was not computed, it gets the
-    worst score that any run has on the case. Where no run has one, or where the metric has no
+    bad end of the metric's scale where `ends` names one (no answer is as bad as a wrong one), else
+    the worst score that any run has on the case. Where no run has one, or where the metric has no
     better end (`better`), it stays a reason.
 
     >>> row = {"control": False, "k": 0, "case": "1", "metric": "ssim"}
@@ -66,18 +70,29 @@ def count_failures(scores: pl.DataFrame, better: Mapping[str, Better]) -> pl.Dat
         .then(value.max())
         .otherwise(value.min())
     )
+    given = {} if ends is None else ends
     costs = costs.join(nothing.group_by(place).agg(nothing=value.mean()), on=place, how="left")
     directed = [name for name, end in better.items() if end != "neither"]
     # One score that says so is enough: others of the same output may not have been tried.
     lost = value.is_null() & is_failure().any().over("run", "case", "k")
-    charged = lost & pl.col("metric").is_in(directed) & pl.col("worst").is_not_null()
-    how = pl.when(pl.col("nothing").is_null()).then(pl.lit(AS_WORST)).otherwise(pl.lit(AS_NOTHING))
-    rows = scores.join(costs, on=place, how="left", maintain_order="left").with_columns(
-        charged=pl.when(charged).then(how)
+    costly = pl.coalesce("nothing", "end", "worst").is_not_null()
+    charged = lost & pl.col("metric").is_in(directed) & costly
+    how = (
+        pl.when(pl.col("nothing").is_not_null())
+        .then(pl.lit(AS_NOTHING))
+        .when(pl.col("end").is_not_null())
+        .then(pl.lit(AS_END))
+        .otherwise(pl.lit(AS_WORST))
+    )
+    end = pl.col("metric").replace_strict(given, default=None, return_dtype=pl.Float64)
+    rows = (
+        scores.join(costs, on=place, how="left", maintain_order="left")
+        .with_columns(end=end)
+        .with_columns(charged=pl.when(charged).then(how))
     )
     paid = pl.col("charged").is_not_null()
     return rows.with_columns(
-        value=pl.when(paid).then(pl.coalesce("nothing", "worst")).otherwise(value),
+        value=pl.when(paid).then(pl.coalesce("nothing", "end", "worst")).otherwise(value),
         reason=pl.when(~paid).then(pl.col("reason")),
         kind=pl.when(~paid).then(pl.col("kind")),
-    ).drop("nothing", "worst")
+    ).drop("nothing", "end", "worst")

@@ -9,13 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
+from medebench.audit.answer_checks import answer_findings
 from medebench.audit.audit_finding import Audit, Finding, distinct, examples, ordered
 from medebench.audit.audited_case import MASKS, Seen
 from medebench.audit.duplicates import duplicate_findings
 from medebench.audit.file_facts import Gathered, gather
 from medebench.audit.image_checks import picture_findings
 from medebench.audit.mask_checks import mask_findings
-from medebench.audit.pair_checks import PairFacts, pair_facts, pair_findings
+from medebench.audit.medgen_checks import medgen_findings
+from medebench.audit.pair_checks import NO_PAIR, PairFacts, pair_facts, pair_findings
 from medebench.audit.text_checks import text_findings
 from medebench.cases.case import Case
 from medebench.cases.caseset import CaseSet, Problem
@@ -35,13 +37,16 @@ def audit(cases: CaseSet, *, workers: int | None = None, progress: Progress = si
         progress(len(seen), len(cases))
     pairs = list(pair_findings(seen))
     turned = {case for one in pairs if one.code == "inverted-mask" for case in one.cases}
+    task = find_task(cases.task)
     findings = [
         *problem_findings(cases.problems),
         *picture_findings(seen),
         *mask_findings(seen, turned),
         *pairs,
         *duplicate_findings(seen),
-        *text_findings(cases, find_task(cases.task).groups),
+        *text_findings(cases, task.groups),
+        *answer_findings(seen, lambda case: "text" in task.of(case).gives),
+        *medgen_findings(seen),
     ]
     return Audit(
         name=cases.name,
@@ -60,6 +65,7 @@ def problem_findings(problems: Sequence[Problem]) -> Iterator[Finding]:
         by_code[problem.code].append(problem)
     for code, found in by_code.items():
         lines = (
+            f"{problem.where}{': ' if problem.where else ''}"
             f"{_owner(problem.case_id)}{', ' if problem.field else ''}{problem.field}: "
             f"{problem.message}"
             for problem in found
@@ -104,7 +110,9 @@ def _examine(cases: Sequence[Case], workers: int) -> Iterator[Seen]:
                         reading[key] = pool.submit(gather, *key)
                 submitted += 1
             found = {role: reading[key].result() for role, key in _keys(case).items()}
-            yield Seen(case, {role: one.facts for role, one in found.items()}, _pair(found))
+            # A target of another shape and kind is no second photograph of the input.
+            pair = NO_PAIR if case.grid == "reference" else _pair(found)
+            yield Seen(case, {role: one.facts for role, one in found.items()}, pair)
             for key in _keys(case).values():
                 uses[key] -= 1
                 if not uses[key]:

@@ -71,7 +71,7 @@ class _Class:
 def picture_classes(seen: Sequence[Seen]) -> list[_Class]:
     classes: dict[bytes, _Class] = {}
     for one in seen:
-        for role in ROLES:
+        for role in (*ROLES, *one.case.images):
             if (facts := one.sound(role)) is not None:
                 found = classes.setdefault(facts.pixels, _Class(facts))
                 found.members.append(Member(one.case.id, role))

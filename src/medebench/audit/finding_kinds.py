@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 Severity: TypeAlias = Literal["error", "warning", "note"]
 
 #: Changes with what is found, so that a stored audit of an earlier version is done again.
-AUDIT_VERSION = 2
+AUDIT_VERSION = 3
 
 
 class Kind(NamedTuple):
@@ -36,6 +36,11 @@ DESCRIPTION = (
     *("talign_description*", "dalign_description*", "imagereward_description", "ea_*", "vq_*"),
 )
 ALL = ("*",)
+#: Everything that compares a text with the reference answer.
+ANSWER = (
+    *("choice_*", "gap_*", "key_*", "exact_*", "token_f1*", "bleu*", "rouge*", "cider*"),
+    *("bertscore*", "finding*", "report_*"),
+)
 
 _UNUSED = "The case is left out: no metric has a score for it."
 _ALONE = "No score is wrong, but cases that share a source count as one: intervals are too narrow."
@@ -266,6 +271,91 @@ KINDS: dict[str, Kind] = {
         "inspect them: copies that were rescaled or saved again count as one source",
         _ALONE,
         ALL,
+    ),
+    "shared-source": Kind(
+        "note",
+        "cases made from one source image",
+        "nothing, if intended: intervals and tests take the cases of one source as one",
+        _ALONE,
+        ALL,
+    ),
+    # --- targets and answers ----------------------------------------------------------------
+    "contradictory-targets": Kind(
+        "warning",
+        "the same input and the same instruction, but different targets",
+        "say in the instruction what tells them apart, or keep one; --without "
+        "contradictory-targets leaves them out",
+        "No system can match all of them: whoever is right for one is wrong for the other.",
+        (*REFERENCE, *ANSWER),
+    ),
+    "empty-answer": Kind(
+        "warning",
+        "no reference answer where a text is asked for",
+        "write the answer, or leave the cases out of scores against it",
+        "Scores against the reference text are undefined there.",
+        ANSWER,
+    ),
+    "templated-answer": Kind(
+        "warning",
+        "one answer, word by word, for many different inputs",
+        "write answers that say what is seen; look at these cases apart",
+        "A system that never looks at the image can score as well as one that does.",
+        ANSWER,
+    ),
+    "no-choices": Kind(
+        "error",
+        "a multiple-choice question without its choices",
+        "give them in a field, or after 'Options:' in the instruction",
+        "Nothing says which answers are offered: choice_accuracy has no score there.",
+        ("choice_*",),
+    ),
+    "answer-not-offered": Kind(
+        "error",
+        "an answer that is none of the choices",
+        "correct the answer or the choices",
+        "Whatever a system chooses counts as wrong.",
+        ("choice_*", "exact_*"),
+    ),
+    "target-shape": Kind(
+        "warning",
+        "a target of another shape than its input, which is stretched for every comparison",
+        "bring the target to the shape of the input",
+        "Pixel distances to the reference measure the stretching.",
+        FRAME,
+    ),
+    "target-not-larger": Kind(
+        "warning",
+        "a higher resolution is asked for, and the target has no more pixels than the input",
+        "put the right target in place",
+        "Returning the input can be the best answer there.",
+        REFERENCE,
+    ),
+    "box-outside": Kind(
+        "warning",
+        "a box that reaches out of its image",
+        "give centre x, centre y, width and height as shares of the image; what lies outside is "
+        "cut off",
+        "The region is smaller than recorded, or in another place.",
+        ROI,
+    ),
+    "contact-sheet": Kind(
+        "warning",
+        "several input images that are there as one sheet only",
+        "restore the images: the sheet shrinks and recompresses them",
+        "Systems see smaller images than meant, and cases of one source are not recognised.",
+        ALL,
+    ),
+    "modality-spelling": Kind(
+        "note",
+        "one modality in several spellings",
+        "nothing: they are folded into one; tables by the raw spelling would split it",
+        _NOTHING,
+    ),
+    "modality-unknown": Kind(
+        "note",
+        "a modality that is none of the six",
+        "name one of CT, MRI, Ultrasound, X-ray, Pathology, Clinical Photography",
+        f"{_NOTHING} The cases are counted as 'Other' in tables by modality.",
     ),
     # --- texts ------------------------------------------------------------------------------
     "empty-prompt": Kind(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from medebench.audit.audit_finding import Finding, distinct, examples, tally
 from medebench.audit.audited_case import MASKS, Seen
 from medebench.audit.file_facts import FileFacts
+from medebench.tasks.medgen_tasks import medgen_task
 
 PLAIN_MODES = ("RGB", "L", "1", "RGBA", "LA", "I;16", "I;16B", "I;16L", "I")
 
@@ -47,9 +48,13 @@ def _absent(seen: Sequence[Seen]) -> Iterator[Finding]:
 
 
 def _has(one: Seen, role: str) -> bool:
-    """A reference may be a text; where no image is given, there is no region in it."""
-    other = one.case.answer if role == "reference" else one.case.previous is None
-    return role in one.files or bool(other)
+    """A reference may be a text; where no image is given or comes out, there is no region in it."""
+    if role in one.files:
+        return True
+    if (known := medgen_task(one.case)) is not None:
+        # Of its questions no image comes out, and few of its other tasks name a region.
+        return role == "roi" or known.format == "vqa"
+    return bool(one.case.answer if role == "reference" else one.case.previous is None)
 
 
 def _pairs(seen: Sequence[Seen]) -> Iterator[Finding]:
@@ -58,7 +63,7 @@ def _pairs(seen: Sequence[Seen]) -> Iterator[Finding]:
         previous, reference = one.sound("previous"), one.sound("reference")
         if previous is None or reference is None:
             continue
-        if previous.size != reference.size:
+        if previous.size != reference.size and one.case.grid == "previous":
             sizes.append((one.case.id, previous.size, reference.size))
         elif previous.pixels == reference.pixels:
             same.append(one.case.id)

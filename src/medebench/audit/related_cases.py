@@ -31,5 +31,6 @@ def kin(cases: Iterable[Case], workers: int | None = None) -> dict[str, int]:
 
 
 def _look(case: Case) -> Seen:
-    files = {role: path for role, path in case.files().items() if role in ROLES}
+    roles = (*ROLES, *case.images)
+    files = {role: path for role, path in case.files().items() if role in roles}
     return Seen(case, {role: gather(path, mask=False).facts for role, path in files.items()})

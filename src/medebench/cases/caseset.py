@@ -22,6 +22,8 @@ class Problem:
     case_id: str
     field: str
     message: str
+    #: File and line, where a set has several files.
+    where: str = ""
 
 
 @dataclass(frozen=True)

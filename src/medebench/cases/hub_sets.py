@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import os
@@ -10,21 +9,29 @@ import re
 import shutil
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 from typing import Any
 from urllib.parse import quote
 
 from medebench.bounded_body import Damaged, Gathering, TooMuch
 from medebench.cases.caseset import CaseSet
+from medebench.cases.hub_files import (
+    HubAnswer,
+    StatedFile,
+    asked_wait,
+    check_space,
+    held_bytes,
+    human_size,
+)
+from medebench.cases.hub_layouts import Choice, wanted_files
 from medebench.cases.load import load_cases
-from medebench.cases.readers.medebench_release import METADATA
 from medebench.errors import InputError, MedebenchError
-from medebench.files import alone, read_bytes, sha256, write_bytes, write_json
+from medebench.files import alone, read_bytes, write_bytes, write_json
+from medebench.progress import silent
 
-KNOWN = {"medebench": "LIUMinghao/MedEBench"}
+KNOWN = {"medgen": "Jack04810/MedGEN-Bench", "medebench": "LIUMinghao/MedEBench"}
 SOURCE = "medebench-source.json"
 WORKERS = 8
 PASSING = {408, 429, *range(500, 600)}
@@ -37,23 +44,35 @@ PAUSES, LONGEST_WAIT = (1.0, 2.0), 310
 #: Seconds for one answer, however slow the line, and bytes for one that states no size: the listing
 #: of MedEBench has 4 MB.
 LONGEST_ANSWER, LARGEST_LISTING, REDIRECTS = 900.0, 30_000_000, 5
+#: Larger files go to the disk as they come, and go on where they broke off; bytes a second that a
+#: line must manage at least.
+LARGE, SLOWEST = 16_000_000, 50_000
 
 Progress = Callable[[int, int], None]
 
 
 def get_cases(
-    name: str, out: Path, *, revision: str = "main", progress: Progress | None = None
+    name: str,
+    out: Path,
+    *,
+    revision: str = "main",
+    parts: Sequence[str] = (),
+    layout: str | None = None,
+    progress: Progress | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> CaseSet:
-    """Fetch the set `name` (`medebench` or `hub:owner/name`) into the new folder `out`.
+    """Fetch the set `name` (`medebench`, `medgen`, `hub:owner/name`) into the new folder `out`.
 
     Files gather in a hidden folder beside `out`, which becomes `out` when all of them are there and
     have the size and hash the hub states; after an interruption the next call goes on from it.
-    `progress(done, total)` counts files.
+    `progress(done, total)` counts files, and `tell` hears before the first one how much it is.
+    Of MedGEN-Bench, `parts` names the formats wanted (all by default) and `layout` is "parquet" or
+    "jsonl" where a repository has both.
     """
-    repo = _repo(name)
+    repo, choice = _repo(name), Choice.read(parts, layout)
     out = Path(os.path.realpath(Path(out).expanduser()))
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        if not is_complete(name, out, revision):
+        if not is_complete(name, out, revision, choice):
             raise InputError(f"{out}: is already there and not empty; choose another folder")
         return load_cases(out, strict=False)
     offline = os.environ.get("HF_HUB_OFFLINE") or os.environ.get("TRANSFORMERS_OFFLINE") or ""
@@ -66,11 +85,15 @@ def get_cases(
     chatter.set_verbosity(logging.ERROR)  # its hints would break our progress bar
     try:
         hub = _Hub(repo, revision, staging)
-        files = hub.files()
+        files = hub.files(choice)
+        size = sum(file.size for file in files)
         with alone(staging, out):
+            if tell is not None:
+                tell(f"{hub.label}: {len(files):,} files, {human_size(size)}")
+            check_space(files, staging)
             _gather(files, hub, staging, progress or (lambda done, total: None))
             source = {"repo": repo, "revision": hub.commit, "asked": revision, "files": len(files)}
-            write_json(staging / SOURCE, source | {"bytes": sum(file.size for file in files)})
+            write_json(staging / SOURCE, source | {"bytes": size} | choice.told())
             if out.is_dir():
                 out.rmdir()
             staging.replace(out)
@@ -79,10 +102,10 @@ def get_cases(
         raise MedebenchError(f"{error.filename or staging}: cannot be written: {reason}") from error
     finally:
         chatter.set_verbosity(level)
-    return load_cases(out, strict=False)
+    return load_cases(out, strict=False, progress=progress or silent)
 
 
-def is_complete(name: str, out: Path, revision: str = "main") -> bool:
+def is_complete(name: str, out: Path, revision: str = "main", choice: Choice | None = None) -> bool:
     """Whether the same call has filled this folder, and nothing is missing."""
     repo = _repo(name)
     try:
@@ -90,38 +113,12 @@ def is_complete(name: str, out: Path, revision: str = "main") -> bool:
         found = [path for path in out.rglob("*") if path.is_file() and path.name != SOURCE]
         whole = [len(found), sum(path.stat().st_size for path in found)]
         asked = (source.get("asked", "main"), source["revision"])
+        chosen = {key: source[key] for key in ("parts", "layout") if key in source}
         same = source["repo"] == repo and revision in asked
+        same = same and chosen == (choice or Choice()).told()
         return bool(same and [source["files"], source["bytes"]] == whole)
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return False
-
-
-@dataclass(frozen=True)
-class _File:
-    """What the hub states: large files have a SHA-256, for the others git's own hash counts."""
-
-    name: str
-    size: int
-    sha256: str
-    blob: str
-
-    @classmethod
-    def stated(cls, entry: Any) -> _File:
-        large = entry.get("lfs") or {}
-        name, size, blob = entry["rfilename"], entry.get("size") or 0, entry.get("blobId") or ""
-        return cls(str(name), int(size), str(large.get("sha256", "")), str(blob))
-
-    def fits(self, data: bytes) -> bool:
-        blob = hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False)
-        same = sha256(data) == self.sha256 if self.sha256 else blob.hexdigest() == self.blob
-        return same and len(data) == self.size
-
-
-@dataclass(frozen=True)
-class _Answer:
-    status_code: int
-    headers: Mapping[str, str]
-    content: bytes
 
 
 class _Hub:
@@ -141,40 +138,54 @@ class _Hub:
         self.client = _new_client()
         self.commit = str(self._facts(revision, REACH_TIMEOUT, "expand=sha", "sha"))
 
-    def files(self) -> list[_File]:
+    def files(self, choice: Choice) -> list[StatedFile]:
         """The cases and the texts about them, without outputs of models."""
         found = self._facts(self.commit, LIST_TIMEOUT, "blobs=true", "siblings")
         try:
-            entries = {file.name: file for file in map(_File.stated, found)}
+            entries = {file.name: file for file in map(StatedFile.stated, found)}
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise self._unreachable(error) from None
         for name in entries:
             path = PureWindowsPath(name)  # it knows drives and backslashes as well
             if path.anchor or ".." in path.parts or not path.parts or not name.isprintable():
                 raise MedebenchError(f"{self.label}: its file name {name!r} could leave the folder")
-        top = next((top for top in ("editing/", "") if top + METADATA in entries), None)
-        if top is None:
-            raise InputError(f"{self.label}: not laid out like MedEBench: no editing/{METADATA}")
-        wanted = re.compile(rf"(?!(.*/)?generated_images/|{SOURCE}){top}|(?i:readme|licen.e)[^/]*$")
-        return [file for name, file in entries.items() if wanted.match(name)]
+        wanted = wanted_files(entries.keys(), choice, self.label, SOURCE)
+        return [file for name, file in entries.items() if name in wanted]
 
-    def fetch(self, file: _File, path: Path) -> None:
+    def fetch(self, file: StatedFile, path: Path) -> None:
         url = f"{self.endpoint}/datasets/{self.repo}/resolve/{self.commit}/{quote(file.name)}"
-        for pause in (*PAUSES, None):
+        pauses, held = [*PAUSES, None], held_bytes(file.begun(path))
+        while pauses:
+            pause = pauses.pop(0)
             if self.stop.wait(max(0.0, self.resume_at - time.monotonic())):
                 return
             try:
-                answer = self._get(url, FILE_TIMEOUT, file.size)
+                if file.size > LARGE:
+                    answer = self._get_large(url, file, path)
+                else:
+                    answer = self._get(url, FILE_TIMEOUT, file.size)
+            except OSError as error:
+                if not isinstance(error, TimeoutError | ConnectionError):
+                    raise  # of the disk
+                problem, again = self._unreachable(error), True
             except Exception as error:
                 problem, again = self._unreachable(error), True
             else:
-                if answer.status_code == 200 and file.fits(answer.content):
+                if answer.status_code == 200 and file.size > LARGE:
+                    if file.fits_file(file.begun(path)):
+                        file.begun(path).replace(path)
+                        return
+                    file.begun(path).unlink()
+                elif answer.status_code == 200 and file.fits(answer.content):
                     write_bytes(path, answer.content)
                     return
                 problem, again = self._trouble(answer, file.name), self._may_ask_again(answer)
-            if pause is None or not again:
+            if held_bytes(file.begun(path)) >= held + LARGE // 16:
+                # A line that breaks often brings a large file all the same.
+                pauses, held = [*PAUSES, None], held_bytes(file.begun(path))
+            elif pause is None or not again:
                 raise problem
-            self.stop.wait(pause)
+            self.stop.wait(pause or PAUSES[0])
 
     def _facts(self, revision: str, timeout: float, query: str, wanted: str) -> Any:
         """One of the facts about the repository."""
@@ -189,22 +200,11 @@ class _Hub:
             raise self._unreachable(error) from None
         raise self._trouble(answer)
 
-    def _get(self, url: str, timeout: float, largest: int) -> _Answer:
+    def _get(self, url: str, timeout: float, largest: int) -> HubAnswer:
         """At most one byte more than `largest`; nothing where it is packed beyond reading."""
-        from huggingface_hub import utils
-
-        library: Any = utils
-        headers = library.build_hf_headers() | {"Accept-Encoding": "identity"}
         ends = time.monotonic() + LONGEST_ANSWER
         data = bytearray()
-        request = self.client.build_request("GET", url, headers=headers, timeout=timeout)
-        answer = self.client.send(request, stream=True)
-        for _ in range(REDIRECTS):
-            if answer.next_request is None:
-                break
-            # By hand, since the client would read what comes with a redirect, of any size.
-            answer.close()
-            answer = self.client.send(answer.next_request, stream=True)
+        answer = self._send(url, timeout)
         try:
             gathered = Gathering(answer.headers, largest)
             data = gathered.data
@@ -216,11 +216,59 @@ class _Hub:
             pass  # what there is will not fit what the hub stated
         finally:
             answer.close()
-        return _Answer(answer.status_code, answer.headers, bytes(data))
+        return HubAnswer(answer.status_code, answer.headers, bytes(data))
+
+    def _send(self, url: str, timeout: float, begin: int = 0) -> Any:
+        """The beginning of an answer, from byte `begin` on if the server can do that."""
+        from huggingface_hub import utils
+
+        library: Any = utils
+        headers = library.build_hf_headers() | {"Accept-Encoding": "identity"}
+        headers |= {"Range": f"bytes={begin}-"} if begin else {}
+        request = self.client.build_request("GET", url, headers=headers, timeout=timeout)
+        answer = self.client.send(request, stream=True)
+        for _ in range(REDIRECTS):
+            if answer.next_request is None:
+                break
+            # By hand, since the client would read what comes with a redirect, of any size.
+            answer.close()
+            answer = self.client.send(answer.next_request, stream=True)
+        return answer
+
+    def _get_large(self, url: str, file: StatedFile, path: Path) -> HubAnswer:
+        """Into a file beside `path`; what it holds already is not asked for again."""
+        part = file.begun(path)
+        part.parent.mkdir(parents=True, exist_ok=True)
+        have = held_bytes(part)
+        if have >= file.size:
+            return HubAnswer(200, {}, b"")
+        ends = time.monotonic() + LONGEST_ANSWER + file.size / SLOWEST
+        answer = self._send(url, FILE_TIMEOUT, have)
+        try:
+            if answer.status_code not in (200, 206):
+                return HubAnswer(answer.status_code, answer.headers, b"")
+            begins = re.match(r"bytes (\d+)-", answer.headers.get("Content-Range", ""))
+            goes_on = answer.status_code == 206 and begins and int(begins[1]) == have
+            if answer.status_code == 206 and not goes_on:
+                raise TimeoutError  # another part than was asked for
+            with part.open("ab" if goes_on else "wb") as stream:
+                left = file.size - (have if goes_on else 0)
+                for piece in answer.iter_raw():
+                    stream.write(piece[:left])
+                    left -= len(piece)
+                    if left < 0:
+                        break
+                    if time.monotonic() > ends or self.stop.is_set():
+                        raise TimeoutError
+            if left > 0:
+                raise TimeoutError  # broken off without a word; asked again from there
+        finally:
+            answer.close()
+        return HubAnswer(200, answer.headers, b"")
 
     def _may_ask_again(self, answer: Any) -> bool:
         """After a passing trouble; all workers then wait as long as the hub asks."""
-        wait = _asked_wait(answer)
+        wait = asked_wait(answer)
         if wait > LONGEST_WAIT or answer.status_code not in PASSING:
             return False
         with self.lock:
@@ -236,7 +284,7 @@ class _Hub:
         if status == 200:
             return self._later(f": {file} came damaged, not with the size and hash stated", "now")
         if file or status in PASSING:
-            wait = _asked_wait(answer)
+            wait = asked_wait(answer)
             what = "too many requests" if status == 429 else f"no {file or 'answer'} from the hub"
             return self._later(f": {what} ({status})", f"in {wait} s" if wait else "later")
         what = "no such dataset, or it is private; check the name, or set HF_TOKEN"
@@ -275,12 +323,13 @@ def _repo(name: str) -> str:
     return KNOWN[name]
 
 
-def _gather(files: list[_File], hub: _Hub, staging: Path, progress: Progress) -> None:
+def _gather(files: list[StatedFile], hub: _Hub, staging: Path, progress: Progress) -> None:
     """Bring `staging` to hold exactly `files`, fetching what is missing."""
     present = {path for path in staging.rglob("*") if path.is_file()}
     paths = {staging / file.name: file for file in files}
-    whole = {path for path in present & paths.keys() if paths[path].fits(path.read_bytes())}
-    for path in present - whole:  # half written, damaged or of another revision
+    whole = {path for path in present & paths.keys() if paths[path].fits_file(path)}
+    begun = {file.begun(path) for path, file in paths.items() if path not in whole}
+    for path in present - whole - begun:  # half written, damaged or of another revision
         path.unlink()
     progress(len(whole), len(files))
     pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="hub")
@@ -298,11 +347,3 @@ def _gather(files: list[_File], hub: _Hub, staging: Path, progress: Progress) ->
         hub.client.close()
         if not any(path.is_file() for path in staging.rglob("*")):
             shutil.rmtree(staging, ignore_errors=True)
-
-
-def _asked_wait(answer: Any) -> int:
-    """Seconds from `Retry-After: 55` or the hub's own `RateLimit: "resolvers";r=0;t=55`."""
-    given = re.fullmatch(r"\d{1,9}", answer.headers.get("Retry-After", ""))
-    if given is None and answer.status_code == 429:  # the other header comes with every answer
-        given = re.search(r"(?<=;t=)\d{1,9}", answer.headers.get("RateLimit", ""))
-    return int(given[0]) if given else 0

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from medebench.cases.caseset import CaseSet
-from medebench.cases.readers import medebench_release, plain_folder
+from medebench.cases.readers import medebench_release, medgen_folder, medgen_parquet, plain_folder
 from medebench.entry import Entry
-from medebench.errors import InputError
+from medebench.errors import InputError, one_line
 from medebench.progress import Progress, silent
 from medebench.registry import Registry
 from medebench.settings import split_name
@@ -61,7 +61,7 @@ def load_cases(
         raise InputError(
             f"{path}: no such folder or file; built-in sets: {', '.join(CASE_SETS.names())}"
         )
-    found = _read(path, task)
+    found = _read(path, task, progress)
     if strict and found.problems:
         raise InputError(_first_problem(found))
     if strict and not found.cases:
@@ -104,14 +104,18 @@ def _named(text: str, progress: Progress) -> CaseSet:
     return found if found.source else replace(found, source=text)
 
 
-def _read(path: Path, task: str | None) -> CaseSet:
+def _read(path: Path, task: str | None, progress: Progress) -> CaseSet:
     if (metadata := medebench_release.find(path)) is not None:
         return medebench_release.read(metadata)
+    if (parts := medgen_folder.find(path)) is not None:
+        return medgen_folder.read(path, parts)
+    if (tables := medgen_parquet.find(path)) is not None:
+        return medgen_parquet.read(path, tables, progress)
     if (table := plain_folder.find(path)) is not None:
         return plain_folder.read(table, *([task] if task else []))
     raise InputError(
         f"{path}: not a set of cases: expected editing/{medebench_release.METADATA}, "
-        "or previous/ with a CSV or JSONL beside it"
+        "previous/ with a CSV or JSONL beside it, or a layout of MedGEN-Bench"
     )
 
 
@@ -120,7 +124,10 @@ def _first_problem(found: CaseSet) -> str:
     who = first.case_id if first.case_id.startswith("record ") else f"case {first.case_id}"
     field = f", field '{first.field}'" if first.field else ""
     others = f" (and {more} more)" if more else ""
+    where = f"{found.source}, {first.where}" if first.where else found.source
+    fix = ", --fix leaves them out" if found.task == "editing" else ""
+    # What a record holds may be quoted, line breaks and all.
     return (
-        f"{found.source}: {who}{field}: {first.message}{others}; "
-        f"`medebench cases check {found.source}` lists all, --fix leaves them out"
+        f"{where}: {who}{field}: {one_line(first.message, 1500)}{others}; "
+        f"`medebench cases check {found.source}` lists all{fix}"
     )

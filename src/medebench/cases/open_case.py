@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medebench.cases.case import Case
+from medebench.cases.source_clusters import SEPARATOR
 from medebench.errors import ImageError, InputError
 from medebench.files import sha256
 from medebench.images.picture import (
@@ -64,11 +65,22 @@ class OpenCase:
         return once(kept, role, lambda: _locked(read_picture(self.case.images[role])))
 
     @cached_property
+    def sheet(self) -> Picture:
+        """All input images on one numbered sheet, for what takes a single image."""
+        from medebench.images.input_sheet import input_sheet
+
+        roles = list(self.case.inputs())
+        if not roles:
+            raise InputError(f"case {self.case.id}: has no input image")
+        return _locked(input_sheet([self.image(role) for role in roles]))
+
+    @cached_property
     def source(self) -> str:
-        """Hash of the input's pixels: cases that share it are not independent."""
+        """Hashes of the inputs' pixels: cases that share one are not independent."""
         if not (roles := list(self.case.inputs())):
             return sha256(self.case.prompt.encode())[:16]
-        return sha256(np.ascontiguousarray(self.image(roles[0])).tobytes())[:16]
+        images = (np.ascontiguousarray(self.image(role)).tobytes() for role in roles)
+        return SEPARATOR.join(dict.fromkeys(sha256(pixels)[:16] for pixels in images))
 
     @cached_property
     def reference(self) -> Picture:

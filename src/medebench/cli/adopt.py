@@ -16,7 +16,8 @@ def adopt(
     folders: Annotated[
         list[Path],
         typer.Argument(
-            help="Images named <id>_<k>.png, <id>_seed<k>.png or <id>.png.", metavar="FOLDER..."
+            help="Images named <id>_<k>.png, <id>_seed<k>.png or <id>.png; or a results file.",
+            metavar="OUTPUTS...",
         ),
     ],
     cases: Annotated[str, typer.Option(help="The cases they were made from.")],
@@ -27,7 +28,7 @@ def adopt(
         ),
     ],
     name: Annotated[
-        str | None, typer.Option(help="Name of the editor; default: the folder's.")
+        str | None, typer.Option(help="Name of the system; default: that of the folder or file.")
     ] = None,
     control: Annotated[bool, typer.Option("--control", help="Mark the run as a control.")] = False,
     workers: Workers = None,
@@ -38,23 +39,31 @@ def adopt(
     They are copied; the folders stay as they are. Each of several folders becomes a run of its own
     under --out, by the folder's name; so does a single one where --out ends with a slash.
 
+    A results file (.jsonl, .json) has a record for each output: sample_id, response, output_image
+    (a path relative to the file). Records are matched by sample_id, never by position; errors that
+    were written down as answers become reasons.
+
     Examples:
 
         medebench adopt generated_images/icedit --cases MedEBench --out runs/icedit
 
         medebench adopt generated_images/* --cases MedEBench --out runs/
+
+        medebench adopt results/gpt-4o.jsonl --cases MedGEN_data --out runs/gpt-4o
     """
     from medebench.cases import load_cases
     from medebench.runs import adopt as take_over
-    from medebench.runs.adoption import match_files
+    from medebench.runs.adoption import match_outputs
     from medebench.runs.failed_calls import Failures
+    from medebench.runs.result_records import is_results
     from medebench.runs.run_folder import INFO
 
     # A pattern of the shell also finds a README beside the folders.
-    given = [one for one in folders if one.is_dir()] or folders
+    given = [one for one in folders if one.is_dir() or is_results(one)] or folders
     into = Path(out)
     inside = len(given) > 1 or (out.endswith(("/", os.sep)) and not (into / INFO).is_file())
-    targets = [into / one.resolve().name for one in given] if inside else [into]
+    names = [one.resolve().name if one.is_dir() else one.stem for one in given]
+    targets = [into / one for one in names] if inside else [into]
     if len(given) > 1 and name is not None:
         raise InputError(
             f"--name '{name}': {len(given)} folders cannot have one name; leave it out"
@@ -64,7 +73,7 @@ def adopt(
         raise InputError(f"two folders are called '{twice.name}'; adopt them one by one")
     loaded = load_cases(cases)
     for folder in given:
-        match_files(folder.expanduser().absolute(), loaded)
+        match_outputs(folder.expanduser().absolute(), loaded)
     failures, runs = Failures(), []
     for folder, target in zip(given, targets, strict=True):
         with progress_bar(f"adopting {folder.name}") as progress:

@@ -62,22 +62,42 @@ def make(
 
 @guarded
 def get(
-    name: Annotated[str, typer.Argument(help="medebench, or hub:owner/name.")],
+    name: Annotated[str, typer.Argument(help="medebench, medgen, or hub:owner/name.")],
     out: Annotated[Path, typer.Option(help="Folder to write; must not exist yet.")],
     revision: Annotated[str, typer.Option(help="Branch, tag or commit.")] = "main",
+    parts: Annotated[
+        str, typer.Option(help="Formats of medgen: vqa, editing, generation; all by default.")
+    ] = "",
+    layout: Annotated[
+        str | None, typer.Option(help="Of medgen: parquet or jsonl, where there are both.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Download a published set of cases from the Hugging Face hub.
 
     Interrupted, the same command continues.
 
-    Example: medebench cases get medebench --out MedEBench
+    Examples:
+
+        medebench cases get medebench --out MedEBench
+
+        medebench cases get medgen --parts vqa --out MedGEN-VQA
     """
+    from medebench.cases.hub_layouts import Choice
     from medebench.cases.hub_sets import get_cases, is_complete
 
-    complete = is_complete(name, out.expanduser().absolute(), revision)
+    place, chosen = out.expanduser().absolute(), [part for part in parts.split(",") if part.strip()]
+    complete = is_complete(name, place, revision, Choice.read(chosen, layout))
     with progress_bar(f"fetching {name}") as progress:
-        cases = get_cases(name, out.expanduser().absolute(), revision=revision, progress=progress)
+        cases = get_cases(
+            name,
+            place,
+            revision=revision,
+            parts=chosen,
+            layout=layout,
+            progress=progress,
+            tell=say,
+        )
     if as_json:
         facts = {"cases": len(cases), "problems": len(cases.problems), "already_complete": complete}
         print_json({"out": str(cases.root)} | facts)

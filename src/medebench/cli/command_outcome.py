@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from medebench.runs.ledger import SetRow
 
 
+#: Different reasons that a summary lists.
+_MOST_WORDS = 5
+
+
 def finish(failures: Failures, noun: str, of: str = "") -> None:
     """Exit 1 if calls failed in this command, with the commonest reason in the last line."""
     if failures:
@@ -51,6 +55,14 @@ def _edit_facts(run: Run) -> dict[str, Any]:
         cost = ledger.editing_cost()
     reasons = [row.reason for row in rows if row.reason is not None]
     facts = {"outputs": len(rows) - len(reasons), "failed": len(reasons)} | reason_facts(reasons)
+    partial = Counter(
+        f"no {part}: {why}" for row in rows for part, why in row.detail.get("without", {}).items()
+    )
+    if partial:
+        facts["partial"] = dict(partial.most_common())
+    if run.info.adopted_from is not None:
+        facts["missing"] = run.info.cases.of - run.info.cases.count
+        facts["repeated"] = run.info.repeated
     return run_facts(run) | facts | {"unmatched": run.info.unmatched, "cost": cost}
 
 
@@ -58,17 +70,32 @@ def _say_edit(run: Run, one: dict[str, Any], retry: str, cases: CaseSet | None) 
     covered = f", {run.info.cases.count} of {run.info.cases.of} cases"
     say(f"{run.name}: {one['outputs']} outputs{covered}, {one['failed']} failed, in {run.path}")
     say_groups(one["reason_groups"])
+    for words, count in list(one.get("partial", {}).items())[:_MOST_WORDS]:
+        say(f"  of the outputs, {count:,} with {words}")
     _say_ledger(run)
     if one["failed"]:
         say(f"  {retry}")
     if one["cost"]:
         say(f"  the outputs cost ${one['cost']:,.2f}, as far as prices are known")
-    if names := run.info.unmatched:
-        from medebench.runs.adoption import naming_hint
+    if run.info.adopted_from is not None:
+        _say_matched(run, one, cases)
 
-        hint = naming_hint(names[0], cases) if cases is not None else ""
+
+def _say_matched(run: Run, one: dict[str, Any], cases: CaseSet | None) -> None:
+    """What of the files or records belongs to no case, and how many cases have none."""
+    from medebench.runs.adoption import naming_hint
+    from medebench.runs.result_records import is_results
+
+    results = is_results(Path(run.info.adopted_from or ""))
+    if names := run.info.unmatched:
+        hint = naming_hint(names[0], cases) if cases is not None and not results else ""
         told = f" (e.g. {names[0]}) and were ignored"
-        say(f"  {len(names)} files match no case{told}{'; ' if hint else ''}{hint}")
+        noun = "records" if results else "files"
+        say(f"  {len(names)} {noun} match no case{told}{'; ' if hint else ''}{hint}")
+    if one["repeated"]:
+        say(f"  {one['repeated']} records repeat an earlier one and count once")
+    if results and one["missing"]:
+        say(f"  {one['missing']} cases have no record; they are not part of the run")
 
 
 def finish_score(runs: Sequence[Run], failures: Failures, as_json: bool) -> None:

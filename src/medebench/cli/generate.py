@@ -31,6 +31,10 @@ def generate(
     workers: Workers = None,
     executor: Executor = "threads",
     retry_failed: RetryFailed = False,
+    circular: Annotated[
+        bool,
+        typer.Option("--circular", help="Ask once for each rotation of the choices of a question."),
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Estimate API calls and cost without making any.")
     ] = False,
@@ -45,6 +49,8 @@ def generate(
         medebench generate phantoms --system inpaint --out runs/inpaint
 
         medebench generate questions.py:QUESTIONS --system mine.py:Answerer --out runs/mine
+
+        medebench generate questions.py:QUESTIONS --system mine.py:Answerer --circular --out runs/c
     """
     from medebench.cases import load_cases
     from medebench.models.api_keys import keys_optional
@@ -53,6 +59,7 @@ def generate(
     from medebench.runs.generate_run import generate as run_system
     from medebench.systems import find_system
 
+    system = f"circular:{system}" if circular else system
     with keys_optional() if dry_run else nullcontext():
         found = find_system(system)
     with progress_bar("reading cases") as progress:

@@ -27,7 +27,7 @@ def score(
         typer.Option(
             help="Comma-separated names, as listed by `medebench metrics`; `default` stands for "
             "those of the runs' task (and is the default), `ready` for all that can be "
-            "computed here."
+            "computed here, `medgen` for those of them that MedGEN-Bench has published."
         ),
     ] = None,
     judge: Annotated[

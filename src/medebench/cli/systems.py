@@ -42,12 +42,13 @@ def editors(name: Named = None, as_json: Json = False) -> None:
 
 
 def _show(noun: str, name: str | None, as_json: bool) -> None:
-    from medebench.systems import SYSTEMS, Editor, system_class
+    from medebench.systems import Editor, system_class
+    from medebench.systems.system_lookup import system_names
 
     if name is not None:
         facts = _facts(noun, name)
         return print_json(facts) if as_json else _print_one(noun, facts)
-    names = SYSTEMS.names()
+    names = system_names()
     if noun == "editor":
         names = [one for one in names if issubclass(system_class(one), Editor)]
     rows = [_facts(noun, one) for one in names]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -36,11 +36,16 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-class LocalEncoder(Encoder):
+class LocalNetwork(ABC):
     """`source` is a known name, a hub id or a path; nothing is read before it must be."""
 
     #: The source where none is said.
     usual: ClassVar[str] = ""
+    name: str
+    #: auto, cpu, cuda or mps.
+    device: str = "auto"
+    #: Pictures or texts at once.
+    batch: int = 16
     _network: Any = None
 
     def __init__(
@@ -59,6 +64,7 @@ class LocalEncoder(Encoder):
             self.batch = batch
 
     def problem(self) -> str | None:
+        """Why it cannot be used here, and what to do."""
         if lacking := self.lacking():
             return f"{self.name} {lacking}"
         try:
@@ -70,6 +76,11 @@ class LocalEncoder(Encoder):
     def lacking(self) -> str | None:
         """The packages that are not there, and how to get them."""
         return missing_releases(TRANSFORMERS, "metrics")
+
+    @property
+    @abstractmethod
+    def identity(self) -> str:
+        """Tells what comes out of it from what comes out of others. Cheap: no torch."""
 
     @cached_property
     def weights(self) -> Found:
@@ -88,6 +99,10 @@ class LocalEncoder(Encoder):
     def close(self) -> None:
         self._network = None
         release_memory()
+
+
+class LocalEncoder(LocalNetwork, Encoder):
+    """An encoder of pictures with local weights."""
 
 
 class FramedEncoder(LocalEncoder):
@@ -141,7 +156,7 @@ class AssembledEncoder(LocalEncoder):
 _BESIDE = re.compile(r"(^|\.)(logit_scale|logit_bias|position_ids)$")
 
 
-class PretrainedEncoder(FramedEncoder):
+class TransformersFolder(LocalNetwork):
     """A folder of transformers, given or in the hub's cache; code of strangers is never run."""
 
     #: The `model_type`s that are understood.
@@ -168,26 +183,6 @@ class PretrainedEncoder(FramedEncoder):
     @property
     def kind(self) -> str:
         return str(self.config["model_type"])
-
-    @cached_property
-    def look(self) -> Preprocess:
-        return Preprocess.read(self.folder, self.kind)
-
-    @cached_property
-    def identity(self) -> str:
-        return f"{self.kind} {self.weights.identity} pictures-1 {self.look.digest}"
-
-    def encode(self, prepared: Sequence[NDArray[Any]]) -> Features:
-        import torch
-
-        network, device = self.network(), choose_device(self.device)
-        pixels = torch.from_numpy(self.look.finish(np.stack(prepared))).to(device)
-        with torch.inference_mode(), exact(device):
-            return as_rows(self._see(network, pixels))
-
-    @abstractmethod
-    def _see(self, network: Any, pixels: Tensor) -> Tensor:
-        """A row for each picture."""
 
     def _load(self, device: str) -> Any:
         """Always in float32."""
@@ -219,6 +214,30 @@ class PretrainedEncoder(FramedEncoder):
     def broken(self, what: str, error: Exception) -> InputError:
         why = f"{type(error).__name__}: {one_line(str(error), 200)}"
         return InputError(f"{self.name}: {self.folder} {what} ({why}); download the model again")
+
+
+class PretrainedEncoder(TransformersFolder, FramedEncoder):
+    """One that sees pictures."""
+
+    @cached_property
+    def look(self) -> Preprocess:
+        return Preprocess.read(self.folder, self.kind)
+
+    @cached_property
+    def identity(self) -> str:
+        return f"{self.kind} {self.weights.identity} pictures-1 {self.look.digest}"
+
+    def encode(self, prepared: Sequence[NDArray[Any]]) -> Features:
+        import torch
+
+        network, device = self.network(), choose_device(self.device)
+        pixels = torch.from_numpy(self.look.finish(np.stack(prepared))).to(device)
+        with torch.inference_mode(), exact(device):
+            return as_rows(self._see(network, pixels))
+
+    @abstractmethod
+    def _see(self, network: Any, pixels: Tensor) -> Tensor:
+        """A row for each picture."""
 
 
 def read_config(folder: Path) -> dict[str, Any]:

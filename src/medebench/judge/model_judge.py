@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,10 +19,12 @@ from pydantic import Field
 from medebench.errors import one_line
 from medebench.files import sha256
 from medebench.judge.judge import Judgement, Verdict
-from medebench.judge.parser import Parsed, complaint, parse
-from medebench.judge.rubric import DEFAULT, USUAL, Filled, Rubric, Slot
+from medebench.judge.parser import Parsed, Scored, complaint, parse
+from medebench.judge.question_form import Filled, Slot
+from medebench.judge.rubric import DEFAULT, OWN, USUAL, Rubric
 from medebench.judge.rubric_files import load_rubric
 from medebench.judge.shown import Shown, View
+from medebench.judge.shown_order import by_role
 from medebench.metrics.metric import MetricInfo
 from medebench.models import Answer, Ask, Caller, Fault, Image, Provider, find_client
 from medebench.models.answers.complaints import ask_until_complete
@@ -35,6 +38,12 @@ COMPLAINTS = 2
 #: Room for the list of differences and the reasons; answers usually take a third of it.
 MAX_TOKENS = 1500
 LIKELY_TOKENS = 400
+_LONGEST_LABEL = 40
+_NOT_ASKED = Reason("not-applicable", "not asked of an output of this kind")
+_COMPUTED = {
+    "overall": "mean of the scores that apply, computed from them; the judge's own is kept beside",
+    "errors": "errors of all kinds together, computed from the counts",
+}
 
 
 class JudgeOptions(Settings):
@@ -68,13 +77,14 @@ class ModelJudge:
         # Not a method of the judge: a view travels to where pictures are decoded, a key does not.
         self.show = self.view.show
         guided = ["description"] if self.rubric.guide == "description" else []
-        shown = [role for role in self.rubric.roles if role in ("reference", "roi", "description")]
+        roles = ("reference" if one == "reference_text" else one for one in self.rubric.roles)
+        shown = [role for role in roles if role in ("reference", "roi", "description")]
         self.sees = tuple(dict.fromkeys([*shown, *guided]))
         self.looks_at = self.rubric.looks_at
         named = "" if self.rubric.name == DEFAULT else f"+{self.rubric.name}"
         self.name = f"{client.name}{named}"
         self.summary = f"{client.name} with rubric {self.rubric.label}"
-        self.scores = tuple(f"{score}_{self.name}" for score in self.rubric.scores)
+        self.scores = tuple(f"{score}_{self.name}" for score in self.rubric.every_score)
         #: Scores of another variant do not count as done.
         self.variant = sha256(
             f"{sorted(client.identity().items())} {self.rubric.hash} "
@@ -83,33 +93,39 @@ class ModelJudge:
 
     def asks(self, shown: Shown) -> Iterator[Ask]:
         """The calls to expect for one output, for an estimate; second turns are not known yet."""
-        filled = self.rubric.fill(shown.case, shown.roles)
         for repeat in range(self.options.repeats):
+            filled = self._fill(shown, repeat)
             for number in range(len(filled.turns)):
                 yield self._ask(filled, number, shown, repeat, "")
 
     async def assess(self, shown: Shown, caller: Caller | None = None) -> Judgement:
         """The verdicts on one output; a `Fault` is for the caller to handle."""
         assert caller is not None
-        filled = self.rubric.fill(shown.case, shown.roles)
-        tasks = [self._opinion(caller, filled, shown, n) for n in range(self.options.repeats)]
+        fills = [self._fill(shown, repeat) for repeat in range(self.options.repeats)]
+        tasks = [self._opinion(caller, one, shown, n) for n, one in enumerate(fills)]
         results = await asyncio.gather(*tasks, return_exceptions=True)
         opinions = [one for one in results if isinstance(one, _Opinion)]
         faults = [one for one in results if isinstance(one, BaseException)]
         if faults and not opinions:
             raise faults[0]
         paid = [answer for one in opinions for answer in one.answers if not answer.cached]
+        asked = fills[0].scores
         verdicts = {
-            name: self._verdict(score, opinions, faults)
-            for name, score in zip(self.scores, self.rubric.scores, strict=True)
+            f"{score}_{self.name}": self._verdict(score, asked, opinions, faults)
+            for score in self.rubric.every_score
         }
         # To be looked up word by word; once, because all scores come from the same answers.
-        verdicts[self.scores[0]].detail["asked"] = self._asked(filled, shown)
-        verdicts[self.scores[0]].detail["answered"] = [
-            clean(answer.text) for one in opinions for answer in one.answers
-        ]
+        told = verdicts[f"{asked[0]}_{self.name}"].detail
+        told["asked"] = self._asked(fills[0], shown)
+        told["answered"] = [clean(answer.text) for one in opinions for answer in one.answers]
+        if orders := [list(one.labelled) for one in fills if one.labelled]:
+            told["order"] = orders
         known = [answer.cost for answer in paid if answer.cost is not None]
         return Judgement(verdicts, sum(known), len(known) == len(paid))
+
+    def _fill(self, shown: Shown, repeat: int) -> Filled:
+        """Each repeat has an order of its own; outputs of one case have the same ones."""
+        return self.rubric.fill(shown.case, shown.roles, f"{shown.case.id} {shown.seed} {repeat}")
 
     def facts(self) -> dict[str, Any]:
         """What stands beside every score in the ledger."""
@@ -127,7 +143,7 @@ class ModelJudge:
         listed: Parsed | None = None
         for number in range(len(filled.turns)):
             last = number == len(filled.turns) - 1
-            scores = self.rubric.scores if last else ()
+            scores = filled.scores if last else ()
             earlier = answers[-1].text if answers else ""
             ask = self._ask(filled, number, shown, repeat, earlier)
             parsed, made = await self._read(caller, ask, scores)
@@ -138,7 +154,8 @@ class ModelJudge:
                 break
         if listed is not None and not parsed.differences:
             parsed = replace(parsed, differences=listed.differences)
-        return _Opinion(replace(parsed, asked=self.rubric.scores), tuple(answers))
+        parsed = replace(parsed, asked=filled.scores)
+        return _Opinion(_by_role(parsed, filled.labelled), tuple(answers))
 
     async def _read(
         self, caller: Caller, ask: Ask, scores: tuple[str, ...]
@@ -151,9 +168,10 @@ class ModelJudge:
             found = Parsed(scores)
             for one in answers:
                 new = parse(one.text, found.missing, vocabulary, finish=one.finish)
+                own = self._own(one) if scores else {}
                 found = Parsed(
                     scores,
-                    found.scores | new.scores,
+                    own | found.scores | new.scores,
                     found.differences or new.differences,
                     new.problems,
                     new.refused and not found.scores,
@@ -176,6 +194,12 @@ class ModelJudge:
             problem = f"not asked again: {asked.fault.text}"
             parsed = replace(parsed, problems=[*parsed.problems, problem])
         return parsed, asked.answers
+
+    def _own(self, answer: Answer) -> dict[str, Scored]:
+        """The judge's own opinion of the whole; nothing is missing where it gives none."""
+        if not self.rubric.asks_own:
+            return {}
+        return parse(answer.text, [OWN], self.rubric.own_vocabulary, finish=answer.finish).scores
 
     def _asked(self, filled: Filled, shown: Shown) -> str:
         """The question as it was sent, with a word where an image stood."""
@@ -205,11 +229,20 @@ class ModelJudge:
         )
 
     def _verdict(
-        self, score: str, opinions: list[_Opinion], faults: list[BaseException]
+        self,
+        score: str,
+        asked: tuple[str, ...],
+        opinions: list[_Opinion],
+        faults: list[BaseException],
     ) -> Verdict:
         """The mean of the repeats that could be read, on 0-1, with all there is to know of it."""
-        read = [one.parsed.scores[score] for one in opinions if score in one.parsed.scores]
-        values = [self.rubric.share(one.value) for one in read]
+        computed = score == self.rubric.computed
+        if not computed and score not in asked:
+            return Verdict(None, _NOT_ASKED, self.facts())
+        read = [
+            one.parsed for one in opinions if _holds(one.parsed, asked if computed else [score])
+        ]
+        values = [self._value(one, asked if computed else (score,)) for one in read]
         first = opinions[0]
         detail: dict[str, Any] = self.facts() | {
             "model": first.answers[-1].model,
@@ -222,9 +255,12 @@ class ModelJudge:
             detail["metric"] = self._info(score).told()
         if without := first.answers[-1].without:
             detail["without"] = list(without)
+        if computed:
+            detail |= self._whole(asked, opinions)
         if not values:
             return Verdict(None, _why(opinions), detail)
-        detail["reason"] = clean(read[0].reason)
+        if not computed:
+            detail["reason"] = clean(read[0].scores[score].reason)
         if self.options.repeats > 1:
             detail["repeats"] = self.options.repeats
             detail["values"] = values
@@ -234,16 +270,50 @@ class ModelJudge:
                 detail["unread_because"] = [_fault_text(one) for one in faults] or _why(opinions)
         return Verdict(statistics.fmean(values), None, detail)
 
+    def _value(self, read: Parsed, scores: Sequence[str]) -> float:
+        """One score of one opinion, or what is computed of several."""
+        values = [self.rubric.share(read.scores[score].value) for score in scores]
+        return math.fsum(values) if self.rubric.counts else statistics.fmean(values)
+
+    def _whole(self, asked: tuple[str, ...], opinions: list[_Opinion]) -> dict[str, Any]:
+        """Of what the whole was computed, and what the judge itself thinks of it, on 0-1."""
+        said = [one.parsed.scores[OWN] for one in opinions if OWN in one.parsed.scores]
+        own = [self.rubric.share(one.value) for one in said]
+        told: dict[str, Any] = {"over": list(asked)}
+        return told | ({"own": statistics.fmean(own)} if own else {})
+
     def _info(self, score: str) -> MetricInfo:
-        name = f"{score}_{self.name}"
-        return MetricInfo(name, " ".join(self.rubric.criteria[score].split()), "higher", 0.0, 1.0)
+        name, rubric = f"{score}_{self.name}", self.rubric
+        summary = _COMPUTED.get(score) if score == rubric.computed else None
+        summary = summary or " ".join(rubric.criteria[score].split())
+        # A criterion that begins with its name says how it is spelt.
+        head, colon, _ = summary.partition(":")
+        label = head if colon and len(head) <= _LONGEST_LABEL else ""
+        if not rubric.counts:
+            return MetricInfo(name, summary, "higher", 0.0, 1.0, label=label)
+        most = rubric.limits[1] * (len(rubric.scores) if score == rubric.computed else 1)
+        return MetricInfo(name, summary, "lower", 0.0, float(most), label=label, decimals=2)
 
     def _as_json(self, read: Parsed) -> str:
-        labels = self.rubric.vocabulary.labels
+        own = self.rubric.own_vocabulary.labels if self.rubric.asks_own else {}
+        labels = {**own, **self.rubric.vocabulary.labels}
         content: dict[str, Any] = {"differences": read.differences} if self.rubric.step1 else {}
         for name, one in read.scores.items():
             content[labels[name].key] = {"reason": one.reason, "score": one.value}
         return json.dumps(content, ensure_ascii=False)
+
+
+def _holds(read: Parsed, scores: Sequence[str]) -> bool:
+    return all(score in read.scores for score in scores)
+
+
+def _by_role(read: Parsed, labelled: Mapping[str, str]) -> Parsed:
+    """Reasons that name what they speak of: a reader of the report does not know the order."""
+    scores = {
+        name: replace(one, reason=by_role(one.reason, labelled))
+        for name, one in read.scores.items()
+    }
+    return replace(read, scores=scores) if labelled else read
 
 
 def _why(opinions: list[_Opinion]) -> Reason:

@@ -16,6 +16,9 @@ from medebench.judge.rubric import Rubric
 from medebench.models import Image, encode_for_model
 from medebench.outputs import Output, whole
 
+#: Characters of a text that a judge is shown; a long report has a tenth of it.
+LONGEST_TEXT = 30_000
+
 
 @dataclass(frozen=True)
 class Shown:
@@ -23,6 +26,8 @@ class Shown:
 
     case: Case
     roles: Mapping[str, Image | str]
+    #: Added to what decides the order, where the rubric shuffles.
+    seed: str = ""
 
 
 @dataclass(frozen=True)
@@ -37,10 +42,10 @@ class View:
         given = {role: part for role, part in parts.items() if part is not None}
         own = _of_case(case)
         # Tells what the case lacks before anything is decoded or encoded.
-        self.rubric.fill(case.case, {*given, *own})
+        filled = self.rubric.fill(case.case, {*given, *own})
         kept: dict[str, Image | str] = case.memo.setdefault(f"as sent, {self.image_size}", {})
         roles: dict[str, Image | str] = {}
-        for role in self.rubric.roles:
+        for role in filled.roles:
             if role in given:
                 roles[role] = self._sent(case, given[role])
             elif role in own:
@@ -53,7 +58,13 @@ class View:
         return encode_for_model(picture, self.image_size, bits=case.case.bits)
 
     def _sent(self, case: OpenCase, content: Picture | str) -> Image | str:
-        return content if isinstance(content, str) else self.encode(case, content)
+        return _bounded(content) if isinstance(content, str) else self.encode(case, content)
+
+
+def _bounded(text: str) -> str:
+    """A text that never ends is judged by its beginning, which says that it was cut."""
+    more = len(text) - LONGEST_TEXT
+    return text if more <= 0 else f"{text[:LONGEST_TEXT]}\n[{more:,} more characters are not shown]"
 
 
 def _of_case(case: OpenCase) -> dict[str, Callable[[], Picture | str]]:

@@ -38,12 +38,48 @@ _EDITING = {
     "edit_residual": "medebench.metrics.intended:EDIT_RESIDUAL",
 }
 #: Of answers and of images with text (metrics/text/); a row a line.
-_TEXT: dict[str, str] = {}
-METRICS = Registry("metric", "medebench.metrics", _EDITING | _TEXT)
+_TEXT: dict[str, str] = {
+    "choice_accuracy": "medebench.metrics.text.choice_accuracy:CHOICE_ACCURACY",
+    "choice_accuracy_circular": "medebench.metrics.text.circular_accuracy:CIRCULAR",
+    "gap_accuracy": "medebench.metrics.text.gap_accuracy:GAP_ACCURACY",
+    "key_accuracy": "medebench.metrics.text.key_accuracy:KEY_ACCURACY",
+    "exact_match": "medebench.metrics.text.exact_match:EXACT_MATCH",
+    "token_f1": "medebench.metrics.text.exact_match:TOKEN_F1",
+    "answer_length": "medebench.metrics.text.answer_form:ANSWER_LENGTH",
+    "answer_language": "medebench.metrics.text.answer_form:ANSWER_LANGUAGE",
+    "answer_refused": "medebench.metrics.text.answer_form:ANSWER_REFUSED",
+    "bleu_sacre": "medebench.metrics.text.bleu_sacre:BLEU_SACRE",
+    "rouge_l": "medebench.metrics.text.rouge_l:ROUGE_L",
+    "cider": "medebench.metrics.text.cider:CIDER",
+    "finding_precision": "medebench.metrics.text.finding_scores:FINDING_PRECISION",
+    "finding_recall": "medebench.metrics.text.finding_scores:FINDING_RECALL",
+    "finding_f1": "medebench.metrics.text.finding_scores:FINDING_F1",
+    "findings_hallucinated": "medebench.metrics.text.finding_scores:FINDINGS_HALLUCINATED",
+    "findings_omitted": "medebench.metrics.text.finding_scores:FINDINGS_OMITTED",
+    "finding_coverage": "medebench.metrics.text.finding_scores:FINDING_COVERAGE",
+    "report_sections": "medebench.metrics.text.report_sections:REPORT_SECTIONS",
+    "finding_f1_findings": "medebench.metrics.text.report_sections:FINDING_F1_FINDINGS",
+    "finding_f1_impression": "medebench.metrics.text.report_sections:FINDING_F1_IMPRESSION",
+    "rouge_l_findings": "medebench.metrics.text.report_sections:ROUGE_L_FINDINGS",
+    "rouge_l_impression": "medebench.metrics.text.report_sections:ROUGE_L_IMPRESSION",
+}
+#: How large an image came, and the metrics of MedGEN-Bench as it published them.
+_MEDGEN = {
+    "output_aspect_ratio": "medebench.metrics.output_size:OUTPUT_ASPECT_RATIO",
+    "output_size_ratio": "medebench.metrics.output_size:OUTPUT_SIZE_RATIO",
+    "psnr_medgen": "medebench.metrics.medgen.published_pixels:PSNR_MEDGEN",
+    "ssim_medgen": "medebench.metrics.medgen.published_pixels:SSIM_MEDGEN",
+    "bleu_medgen": "medebench.metrics.medgen.published_texts:BLEU_MEDGEN",
+    "exact_medgen": "medebench.metrics.medgen.published_texts:EXACT_MEDGEN",
+    "exact_medgen_v2": "medebench.metrics.medgen.published_texts:EXACT_MEDGEN_V2",
+    "token_f1_medgen": "medebench.metrics.medgen.published_texts:TOKEN_F1_MEDGEN",
+}
+METRICS = Registry("metric", "medebench.metrics", _EDITING | _TEXT | _MEDGEN)
 
 
-#: In a list of names: those of edited images that need nothing, and all whose weights are here.
-DEFAULT, READY = "default", "ready"
+#: In a list of names: those of edited images that need nothing; all whose weights are here; of
+#: these, the ones that MedGEN-Bench has published.
+DEFAULT, READY, MEDGEN = "default", "ready", "medgen"
 
 
 def find_metrics(
@@ -56,8 +92,8 @@ def find_metrics(
 
     An object that is a metric already stays itself.
 
-    `default` and `ready` stand for groups of names. What is not ready is said here, before any
-    work: NotReadyError.
+    `default`, `ready` and `medgen` stand for groups of names. What is not ready is said here,
+    before any work: NotReadyError.
     """
     return [one for _, one in find_named_metrics(names, device=device, batch=batch)]
 
@@ -92,6 +128,17 @@ def metric_info(name: str) -> MetricInfo | None:
     except InputError:
         return None
     return one.info if isinstance(one, Metric | BatchMetric | SetMetric) else None
+
+
+def metric_part(name: str) -> str | None:
+    """What of an output a metric is about ("image", "text", "output"); None if not known."""
+    if learned := find_learned(name):
+        return str(getattr(learned, "of", "image"))
+    try:
+        one = METRICS.find(current_name(name))
+    except InputError:
+        return None
+    return one.of if isinstance(one, Metric | BatchMetric) else "image"
 
 
 def not_ready(name: str) -> str | None:
@@ -134,9 +181,9 @@ def _names(given: Iterable[str | AnyMetric] | None) -> list[str | AnyMetric]:
     for name in [DEFAULT] if given is None else given:
         if name == DEFAULT:
             names.extend(_EDITING)
-        elif name == READY:
-            names.extend(METRICS.builtin)
-            names.extend(one for one in LEARNED if not_ready(one) is None)
+        elif name in (READY, MEDGEN):
+            every = (*METRICS.builtin, *(one for one in LEARNED if not_ready(one) is None))
+            names.extend(one for one in every if name == READY or "_medgen" in one)
         else:
             names.append(name)
     return names
@@ -192,5 +239,6 @@ __all__ = [
     "list_metrics",
     "metric",
     "metric_info",
+    "metric_part",
     "not_ready",
 ]

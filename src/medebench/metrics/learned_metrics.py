@@ -18,6 +18,9 @@ _REALISM = "medebench.metrics.realism.set_metrics"
 _SEMANTIC = "medebench.metrics.semantic"
 _REWARD = "medebench.metrics.reward.reward_metrics"
 _QUALITY = "medebench.metrics.quality.quality_metrics"
+_BERTSCORE = "medebench.metrics.text.bertscore"
+_COSINE = "medebench.metrics.image_cosine"
+_CLINICAL = "medebench.metrics.text.clinical_scorers"
 
 #: Name -> module with `info(name, which)` and `make(name, which, device, batch)`.
 _ALIGNED = ("isim", "talign_prompt", "talign_description", "dalign_prompt", "dalign_description")
@@ -36,9 +39,22 @@ LEARNED = {
     "imagereward_description": _REWARD,
     "niqe": _QUALITY,
     "brisque": _QUALITY,
+    "bertscore": _BERTSCORE,
+    "bertscore_rescaled": _BERTSCORE,
+    "raddino_cosine": _COSINE,
+    "medimageinsight_cosine": _COSINE,
+    "lpips_medgen": "medebench.metrics.medgen.published_lpips",
+    "bertscore_medgen": "medebench.metrics.medgen.published_bertscore",
+    "raddino_medgen": _COSINE,
+    "mii_medgen": _COSINE,
+    "radgraph_xl": _CLINICAL,
+    "chexbert_f1": _CLINICAL,
+    "ratescore": _CLINICAL,
+    "green": _CLINICAL,
 }
 #: The ones that are named together with their encoder; a name that begins another comes after it.
-ENCODED = sorted((name for name, module in LEARNED.items() if module == _SEMANTIC), reverse=True)
+_FAMILIES = (_SEMANTIC, _BERTSCORE)
+ENCODED = sorted((name for name, module in LEARNED.items() if module in _FAMILIES), reverse=True)
 
 
 @dataclass(frozen=True)

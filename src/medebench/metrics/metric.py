@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from medebench.cases.case import Case
 from medebench.cases.open_case import OpenCase
 from medebench.encoders.encoder import Encoder, Features
 from medebench.images.picture import Picture
-from medebench.outputs import Output
+from medebench.outputs import Output, Part
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,10 @@ class Measured:
 
 #: Given the case and the part of the output that `Metric.of` names.
 Function = Callable[[OpenCase, Any], "float | Measured"]
-#: What of an output a metric is given: its image, its text, or all of it.
-Of = Literal["image", "text", "output"]
+#: What of an output a metric is given: its image, that in the size it came in, its text, or all.
+Of = Literal["image", "came", "text", "output"]
+#: The part that must be there for that; of all, any.
+PART_OF: dict[Of, Part | None] = {"image": "image", "came": "image", "text": "text", "output": None}
 Better = Literal["higher", "lower", "neither"]
 
 
@@ -67,13 +70,17 @@ class MetricInfo:
     def told(self) -> dict[str, Any]:
         """For the ledger: the metric itself may not be available when the score is shown."""
         shown = {name: getattr(self, name) for name in ("label", "decimals", "definition")}
-        given = {name: value for name, value in shown.items() if value not in ("", None)}
+        shown |= {"needs": [*self.needs], "of": getattr(self, "of", "image")}
+        usual: tuple[Any, ...] = ("", None, [], "image")
+        given = {name: value for name, value in shown.items() if value not in usual}
         return {name: getattr(self, name) for name in ("summary", "better", "low", "high")} | given
 
 
 @dataclass(frozen=True)
 class Metric(MetricInfo):
-    """A function. The output is always given on the grid and in the depth of the previous image."""
+    """A function. Unless it asks for what came, it is given the image of an output on the grid and
+    in the depth of the previous image.
+    """
 
     function: Function = field(kw_only=True)
     #: Which definition, where it has had several: a score of another variant is not this score.
@@ -132,6 +139,10 @@ class BatchMetric(ABC):
     @abstractmethod
     def measure(self, prepared: Sequence[Any]) -> list[Measured | Undefined]:
         """One result per item, independent of the rest of the batch."""
+
+    def over(self, cases: Iterable[Case]) -> BatchMetric:
+        """The metric for outputs of this set; another one where it depends on all references."""
+        return self
 
     def close(self) -> None:  # noqa: B027 - not every one has a network
         """Release the network."""
@@ -193,6 +204,7 @@ def metric(
     decimals: int | None = None,
     definition: str = "",
     of: Of = "image",
+    unranked: str = "",
 ) -> Callable[[Function], Metric]:
     """Make a metric of a function of an open case and an output.
 
@@ -207,7 +219,9 @@ def metric(
         label: what tables call it.
         decimals: how many are printed.
         definition: how the numbers come about, for the methods of a report.
-        of: what of an output the function is given: its "image", its "text" or the "output".
+        of: what of an output the function is given: its "image", the image in the size in which
+            it "came", its "text" or the "output".
+        unranked: why nobody should be called the best by it, if so.
 
     Returns:
         A decorator; what it gives is a `Metric`, which can be called and passed to `score`.
@@ -222,6 +236,7 @@ def metric(
     def wrap(function: Function) -> Metric:
         facts = name, summary, better, low, high, needs
         told: dict[str, Any] = {"label": label, "decimals": decimals, "definition": definition}
+        told |= {"unranked": unranked}
         return Metric(*facts, **told, function=function, variant=variant, of=of)
 
     return wrap

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import html
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from medebench.images.outline import on_screen, outlined
@@ -23,9 +24,17 @@ def image_html(picture: Picture, caption: str = "", mark: Mask | None = None) ->
     return f'<figure style="display:inline-block;margin:.3em">{image}{below}</figure>'
 
 
-def text_html(text: str, caption: str = "") -> str:
+def text_html(text: str, caption: str = "", marked: Sequence[tuple[int, int]] = ()) -> str:
+    """A text with some parts of it marked; they must not overlap."""
     label = f"<b>{html.escape(caption)}</b> " if caption else ""
-    return f'<p style="white-space:pre-wrap">{label}{html.escape(text)}</p>'
+    parts, done = [], 0
+    for start, stop in sorted(marked):
+        if start >= done:
+            within = f"<mark>{html.escape(text[start:stop])}</mark>"
+            parts += [html.escape(text[done:start]), within]
+            done = stop
+    told = "".join([*parts, html.escape(text[done:])])
+    return f'<p style="white-space:pre-wrap">{label}{told}</p>'
 
 
 def output_html(output: Output) -> str:

@@ -10,7 +10,7 @@ from medebench.analysis import Bounds
 from medebench.analysis.published_tables import PUBLISHED_ENCODER
 from medebench.grounding import GROUNDING_METRICS
 from medebench.judge.score_names import JUDGE_SCORES, judge_of, judge_text
-from medebench.metrics import MetricInfo, metric_info
+from medebench.metrics import MetricInfo, metric_info, metric_part
 from medebench.metrics.learned_metrics import LEARNED, find_learned
 from medebench.page.number import between, number
 from medebench.runs.stages.attention_scores import SCORES as ATTENTION_SCORES
@@ -31,6 +31,9 @@ DIAGNOSTIC = frozenset(
     }
 )
 HEADLINES = ("cp", "cp_published")
+#: Ends the name of a likeness to references that are only one of many right images.
+DESCRIBED = "_described"
+_OPEN = "many images are right here, so likeness to the one reference ranks nobody"
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,22 @@ class Score:
     #: How the numbers come about, and why nobody should be called the best by them, if so.
     definition: str = ""
     unranked: str = ""
+    #: The part of an output it is about: "image", "text", or "output" for all of it.
+    of: str = "image"
+    #: Whether it compares images with the reference image.
+    likeness: bool = False
+
+    @property
+    def described(self) -> bool:
+        """Whether it is about cases where many images are right, so that it ranks nobody."""
+        return self.name.endswith(DESCRIBED)
+
+    @property
+    def worst(self) -> float | None:
+        """What a failure gets: the bad end of the scale of a text; None where that is not told."""
+        if self.of == "image" or self.better == "neither":
+            return None
+        return self.low if self.better == "higher" else self.high
 
     @property
     def bounds(self) -> Bounds:
@@ -142,7 +161,7 @@ def dimensions(scores: Iterable[Score], headline: str, task: Task = EDITING) -> 
 
 
 def _others(scores: Sequence[Score]) -> list[Score]:
-    return [s for s in leading(scores) if s.better == "higher" and s.high <= 1][:3]
+    return [s for s in leading(scores) if s.ranked and s.better == "higher" and s.high <= 1][:3]
 
 
 def leading(scores: Iterable[Score]) -> list[Score]:
@@ -161,7 +180,7 @@ def _place(score: Score) -> tuple[int, int, str]:
         encoder = score.encoder.replace(PUBLISHED_ENCODER, "")
         return 4, list(LEARNED).index(score.family), encoder
     first = {"ea": 0, "intended": 0, "cp": 1, "vq": 2}.get(score.dimension, 3)
-    return first, _index(_ORDER, score.name), score.name
+    return first, _index(_ORDER, score.name.removesuffix(DESCRIBED)), score.name
 
 
 def _index(names: Sequence[str], name: str) -> int:
@@ -169,7 +188,38 @@ def _index(names: Sequence[str], name: str) -> int:
     return names.index(name) if name in names else len(names)
 
 
+def is_likeness(name: str, detail: Mapping[str, object]) -> bool:
+    """Whether a metric compares images with the reference image."""
+    info = metric_info(name)
+    needs = info.needs if info is not None else _told_list(detail, "needs")
+    return "reference" in needs and _part(name, detail) != "text"
+
+
+def _part(name: str, detail: Mapping[str, object]) -> str:
+    told = detail.get("metric")
+    own = told.get("of", "image") if isinstance(told, Mapping) else "image"
+    return metric_part(name) or str(own)
+
+
+def _told_list(detail: Mapping[str, object], name: str) -> Sequence[object]:
+    told = detail.get("metric")
+    found = told.get(name) if isinstance(told, Mapping) else None
+    return found if isinstance(found, list) else ()
+
+
 def _describe(name: str, detail: Mapping[str, object]) -> Score:
+    if name.endswith(DESCRIBED):
+        whole = _describe(name.removesuffix(DESCRIBED), detail)
+        return replace(
+            whole,
+            name=name,
+            label=f"{whole.label}, described",
+            summary=f"{whole.summary}; {_OPEN}",
+            unranked=_OPEN,
+            # Nor does it belong to the table of learned metrics, which is about ranks.
+            family="",
+            head=(*whole.lines, "described"),
+        )
     kind, _, judge = name.partition("_")
     if judge and (kind in JUDGE_SCORES or judge_text(detail)):
         told = _told(name, detail.get("metric"))
@@ -179,7 +229,14 @@ def _describe(name: str, detail: Mapping[str, object]) -> Score:
         repeats = int(str(detail.get("repeats") or 1))
         full += f", mean of {repeats} repeats" if repeats > 1 else ""
         stand_in = judge == "offline" or bool(detail.get("stand_in"))
-        return Score(name, label, summary, "higher", 0.0, 1.0, 3, kind, full, stand_in, repeats)
+        # A rubric may count errors instead of giving grades.
+        count = told.better == "lower"
+        way: tuple[Literal["higher", "lower"], float, float] = (
+            ("lower", told.low, told.high) if count else ("higher", 0.0, 1.0)
+        )
+        decimals = _decimals(told) if count else 3
+        made = Score(name, label, summary, *way, decimals, kind, full, stand_in, repeats)
+        return replace(made, of="output")
     if learned := find_learned(name):
         # Asked of the family, because an encoder may lie in a folder that only its user has.
         family, encoder = learned.name, learned.which or ""
@@ -206,6 +263,8 @@ def _describe(name: str, detail: Mapping[str, object]) -> Score:
         head=head,
         definition=metric.definition,
         unranked=metric.unranked,
+        of=_part(name, detail),
+        likeness=is_likeness(name, detail),
     )
 
 

@@ -20,7 +20,7 @@ from medebench.plan.sweep import Aim, choose, find_aim, find_sweep
 from medebench.progress import Bar, no_bar
 from medebench.reporting import Report, build_report
 from medebench.runs import Run, adopt, generate, ground, open_run, score
-from medebench.runs.adoption import match_files
+from medebench.runs.adoption import match_outputs
 from medebench.runs.failed_calls import Failures
 from medebench.runs.generate_run import NotAllTriedError, require_parts
 from medebench.runs.run_folder import INFO, Tuned
@@ -134,7 +134,7 @@ class _Job:
             self.aim = find_aim(choice.metric, self.metrics, self.judge)
             self.others, self.cases = split(self.cases, choice.share, choice.seed, workers)
         for taken in model.adopt:
-            match_files(Path(plan.path(taken.folder)), self.cases)
+            match_outputs(Path(plan.path(taken.folder)), self.cases)
 
     def run(self) -> PlanResult:
         model = self.plan.model

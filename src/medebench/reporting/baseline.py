@@ -83,7 +83,7 @@ def baseline_of(run: Run) -> Baseline:
     shown = {reason: without_folders(run, reason) for reason in reasons}
     rows = frame.select(list(SCHEMA)).with_columns(pl.col("reason").replace(shown))
     with run.ledger() as ledger:
-        known = ledger.cases()
+        known = ledger.clustered_cases()
     leading = next(iter(run.task.groups), "organ")
     cases = {
         case_id: CaseFacts(

@@ -109,7 +109,7 @@ def build_report(
         remaining = without_findings(cases_of(runs), without, workers=workers, progress=progress)
     material = collect([*runs, *controls], headline, failures, remaining)
     material = replace(material, cases=_cases(material))
-    published = published and material.editing
+    published = published and (material.editing or material.mixed)
     folder = Folder(Path(out).expanduser().absolute())
     key = content_key(what_counts(material))
     statistics = recall_or_compute(material, folder, workers, key)
@@ -132,7 +132,7 @@ def build_report(
         diagnosis,
         make_learned(material, statistics),
         views,
-        draw_figures(material, statistics, shares, published, figures, key),
+        draw_figures(material, statistics, shares, published and material.editing, figures, key),
         figures,
         unpack(folder, _example_pictures(diagnosis, views, examples)),
         published,
@@ -208,7 +208,8 @@ def _example_pictures(
     for one in found:
         place = one.entry.index, one.case, one.k
         pack, case = views.pack_of(one.case), views.cases[one.case]
-        for key in (case.key("previous"), case.key("reference"), views.outputs[place].key):
+        labels = "previous", "reference", "Input", "Reference"
+        for key in (*filter(None, map(case.key, labels)), views.outputs[place].key):
             yield "small", pack, key
         for over in views.overlays.get(place, ()) if isinstance(one, Found) else ():
             yield "lines", pack, over.key

@@ -257,7 +257,9 @@ class Artist:
                 facts |= {"width": grid.shape[1], "height": grid.shape[0]}
             if not self.cards.standard:
                 card = self.cards.task.card(self._opened)
-                facts["texts"] = [[one.label, one.text, one.side] for one in card.texts]
+                facts["texts"] = [
+                    [one.label, one.text, one.side, self.cards.marks(one)] for one in card.texts
+                ]
                 shots += self._shots(card.images, self.work.digest, self.cards.style)
             else:
                 facts["texts"] = self.cards.texts(self.case)
@@ -330,11 +332,11 @@ class Artist:
                 self.pack.put("change", key, made.change)
         if self.cards.pictures_only:
             return [*size, None]
-        texts, images = self.cards.of_output(self._opened, output)
-        shots = self._shots(images, key)
-        if not texts and not shots:
+        made_card = self.cards.of_output(self._opened, output)
+        shots = self._shots(made_card.images, key)
+        if not made_card.texts and not shots:
             return [*size, None]
-        card = {"texts": texts, "images": shots}
+        card = {"texts": made_card.texts, "images": shots, "wanted": made_card.wanted}
         self.pack.put("cards", key, json.dumps(card, ensure_ascii=False))
         return [*size, [list(shot) for shot in shots]]
 

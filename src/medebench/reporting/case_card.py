@@ -5,16 +5,30 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from medebench.cases import Case, OpenCase
 from medebench.files import sha256
 from medebench.outputs import Output
-from medebench.tasks import CardImage, Task
+from medebench.reporting.text_marks import Marks, marks
+from medebench.tasks import CardImage, CardText, Task
 
-#: Label, text, and whose it is: "case", "reference", "output", or "more" (of the large view alone).
-Text = list[str]
+#: Label, text, and whose it is: "case", "reference", "output", or "more" (of the large view alone);
+#: then perhaps what is marked in it.
+Text = list[Any]
+
+
+@dataclass(frozen=True)
+class OutputCard:
+    """What a card has only with an output."""
+
+    #: Label, text and marks.
+    texts: list[list[Any]]
+    images: list[CardImage]
+    #: Of the reference's texts, by label, what is marked in them beside this output.
+    wanted: list[list[Any]]
 
 
 @dataclass(frozen=True)
@@ -36,7 +50,7 @@ class Cards:
     def style(self) -> str:
         """Part of the name of what is drawn: another card makes other pictures."""
         if self.standard:
-            return "editing" if self.task.name == "editing" else ""
+            return "editing" if self.task.name == "editing" else "marked"
         try:
             return sha256(inspect.getsource(type(self.task)).encode())[:16]
         except (OSError, TypeError):
@@ -49,7 +63,12 @@ class Cards:
             told = {"Prompt": case.prompt, "Rephrased": again, "Description": case.description}
             sides = ("case", "more", "more")
             return [[*pair, side] for pair, side in zip(told.items(), sides, strict=True)]
-        return [[one.label, one.text, one.side] for one in self.task.card(_unopened(case)).texts]
+        texts = self.task.card(_unopened(case)).texts
+        return [[one.label, one.text, one.side, self.marks(one)] for one in texts]
+
+    def marks(self, text: CardText) -> Marks:
+        """Findings are looked for in what is wanted and in what came out."""
+        return marks(text, text.side != "case")
 
     def roles(self, case: Case) -> dict[str, str]:
         """By role, what the standard card calls the images of a case."""
@@ -59,13 +78,20 @@ class Cards:
         images = self.task.card(_unopened(case)).images
         return dict(zip(roles, (one.label for one in images), strict=True))
 
-    def of_output(self, case: OpenCase, output: Output) -> tuple[list[list[str]], list[CardImage]]:
+    def of_output(self, case: OpenCase, output: Output) -> OutputCard:
         """What the card has only with the output, but for its image, which is shown anyway."""
         empty, whole = self.task.card(case), self.task.card(case, output)
-        texts = [[t.label, t.text] for t in whole.texts if t not in empty.texts]
+        known = {(t.label, t.text, t.side): t for t in empty.texts}
+        texts: list[list[Any]] = []
+        wanted: list[list[Any]] = []
+        for t in whole.texts:
+            if (own := known.get((t.label, t.text, t.side))) is None:
+                texts.append([t.label, t.text, self.marks(t)])
+            elif own.spans != t.spans:
+                wanted.append([t.label, self.marks(t)])
         seen = [output.image, *(one.image for one in empty.images)]
         images = [one for one in whole.images if not any(one.image is other for other in seen)]
-        return texts, images
+        return OutputCard(texts, images, wanted)
 
 
 def _unopened(case: Case) -> OpenCase:

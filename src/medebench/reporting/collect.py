@@ -9,17 +9,26 @@ from typing import Literal, TypeVar
 
 import polars as pl
 
-from medebench.analysis.failure_cost import AS_NOTHING, AS_WORST, count_failures, is_failure
+from medebench.analysis.failure_cost import (
+    AS_END,
+    AS_NOTHING,
+    AS_WORST,
+    Better,
+    count_failures,
+    is_failure,
+)
 from medebench.audit import Remaining
 from medebench.cases import Case
 from medebench.errors import InputError
 from medebench.page.private_paths import without_folders
 from medebench.page.score_columns import (
+    DESCRIBED,
     DIAGNOSTIC,
     HEADLINES,
     Score,
     describe,
     dimensions,
+    is_likeness,
     leading,
 )
 from medebench.reason import Reason
@@ -29,7 +38,7 @@ from medebench.runs.case_state import CasesNow, CaseState
 from medebench.runs.ledger import STALE, STALE_CASE, CaseRow, OutputRow, ScoreRow, SetRow
 from medebench.runs.run_folder import Contents, Run
 from medebench.settings import in_words
-from medebench.tasks import Task, find_task
+from medebench.tasks import MixedTask, Task, find_task
 
 UNSCORED = Reason("not-scored", "not scored yet")
 ABSENT = Reason("no-output", "no output: the folder has no file for this case")
@@ -74,9 +83,20 @@ class Entry:
 
     @property
     def sees(self) -> str:
-        """ "sees the ROI", or nothing."""
+        """ "sees the ROI", "was not shown the input", or nothing."""
         what = ["the ROI" if s == "roi" else f"the {s}" for s in self.run.info.sees]
-        return f"sees {' and '.join(what)}" if what else ""
+        told = [f"sees {' and '.join(what)}"] if what else []
+        return " and ".join([*told, *self._blind])
+
+    @property
+    def _blind(self) -> list[str]:
+        """Pictures that were painted from words alone, by what the ledger says of each."""
+        rows = [one for one in self.outputs.values() if one.reason is None]
+        blind = sum(one.detail.get("input_shown") is False for one in rows)
+        if not blind:
+            return []
+        few = "" if blind == len(rows) else f" of {blind:,} of {len(rows):,} outputs"
+        return [f"was not shown the input{few}"]
 
     @property
     def steered(self) -> str:
@@ -142,6 +162,16 @@ class Material:
         return self.task.name == "editing"
 
     @property
+    def mixed(self) -> bool:
+        """Whether cases are of several kinds of work, of which not every run does all."""
+        return isinstance(self.task, MixedTask)
+
+    @property
+    def mean(self) -> Literal["micro", "macro"]:
+        """What is averaged over: cases, or groups, so that large ones do not weigh most."""
+        return "macro" if self.task.macro else "micro"
+
+    @property
     def maker(self) -> str:
         """What a reader calls a system of this task."""
         return "editor" if self.editing else "system"
@@ -168,12 +198,33 @@ class Material:
         return (scores, len(cases)) if scores else None
 
     @cached_property
+    def _shared_rows(self) -> pl.DataFrame:
+        """Of a set of several kinds of work: what all models have that have such a score at all.
+
+        Who gives only texts is not asked for images; that makes no other case less comparable.
+        """
+        runs = pl.col("run").n_unique()
+        place = ["metric", "case"]
+        models = self.frame.filter(~pl.col("control"))
+        models = self.frame if models.is_empty() else models
+        every = models.group_by("metric").agg(runs=runs)
+        # A score that no model has is one of controls alone: nothing to make comparable.
+        alone = self.frame.select(place).unique().join(every, on="metric", how="anti")
+        found = models.group_by(place).agg(own=runs).join(every, on="metric")
+        shared = pl.concat([found.filter(pl.col("own") == pl.col("runs")).select(place), alone])
+        return self.frame.join(shared, on=place, how="semi", maintain_order="left")
+
+    @cached_property
     def shared(self) -> frozenset[str]:
         """The cases that every run has."""
+        if self.mixed:
+            return frozenset(self._shared_rows["case"].unique())
         return frozenset.intersection(*(entry.cases for entry in self.entries))
 
     @cached_property
     def same_cases(self) -> bool:
+        if self.mixed:
+            return len(self._shared_rows) == len(self.frame)
         return all(entry.cases == self.shared for entry in self.entries)
 
     @property
@@ -190,9 +241,13 @@ class Material:
         """
         found = {"own": self.frame}
         if self.comparable == "shared":
-            found["shared"] = self.frame.filter(pl.col("case").is_in(list(self.shared)))
-        better = {score.name: score.better for score in self.scores}
-        counted = count_failures(found[self.comparable], better)
+            cut = self.frame.filter(pl.col("case").is_in(list(self.shared)))
+            found["shared"] = self._shared_rows if self.mixed else cut
+        better: dict[str, Better] = {
+            score.name: "neither" if score.described else score.better for score in self.scores
+        }
+        ends = {one.name: one.worst for one in self.scores if one.worst is not None}
+        counted = count_failures(found[self.comparable], better, {} if self.editing else ends)
         return (
             found if counted["charged"].null_count() == len(counted) else found | {"asked": counted}
         )
@@ -218,7 +273,7 @@ class Material:
         """How failures are counted, and for which scores."""
         charged = self.bases["asked"].filter(pl.col("charged").is_not_null())
         kinds = dict(charged.group_by("metric").agg(pl.col("charged").unique()).rows())
-        found: dict[str, list[Score]] = {AS_NOTHING: [], AS_WORST: []}
+        found: dict[str, list[Score]] = {AS_NOTHING: [], AS_END: [], AS_WORST: []}
         for score in self.scores:
             for kind in kinds.get(score.name, ()):
                 found[kind].append(score)
@@ -226,8 +281,9 @@ class Material:
 
     @property
     def leading(self) -> list[Score]:
-        """What the headline table shows."""
-        return leading(self.scores)
+        """What the headline table shows; of several kinds of work, what leads each of them."""
+        leads = dimensions(self.scores, "", self.task) if self.mixed else []
+        return leads or leading(self.scores)
 
     @property
     def learned(self) -> list[Score]:
@@ -330,10 +386,11 @@ def collect(
         entries = [_cut(entry, left_out, gone_ids) for entry in entries]
         frames = [frame.filter(~pl.col("case").is_in(sorted(left_out))) for frame in frames]
         keys.places = {key: one for key, one in keys.places.items() if key not in left_out}
-    entries = _with_absent(entries, keys.places)
+    entries = _with_absent(entries, keys.places, task)
     frames += [rows for entry in entries if entry.absent for rows in absent_rows(entry, frames)]
     # Runs of some of the cases may lack a group that the others have.
-    every = pl.concat(frames, how="diagonal")
+    joined = pl.concat(frames, how="diagonal")
+    every = _opened(joined, entries, keys.places, task, judges)
     aside = (pl.col("kind") == NOT_APPLICABLE).fill_null(False)
     frame, grounded = _split(every.filter(~aside))
     scores = describe(frame["metric"].unique().sort().to_list(), judges.details)
@@ -367,12 +424,12 @@ def _cut(entry: Entry, keys: Set[str], ids: Set[str]) -> Entry:
 
 
 def _with_absent(
-    entries: Sequence[Entry], places: Mapping[str, tuple[int, str, str]]
+    entries: Sequence[Entry], places: Mapping[str, tuple[int, str, str]], task: Task
 ) -> list[Entry]:
     """Adopted folders were to hold every case that a model of the report has.
 
     With a single model, every case that a control has: it was run on the whole set. A case that a
-    run has with other content is none that it lacks.
+    run has with other content is none that it lacks, nor is one of a kind of work it does not do.
     """
     models = [entry for entry in entries if not entry.control]
     asked = frozenset[str]().union(*(e.cases for e in (models if len(models) > 1 else entries)))
@@ -380,10 +437,22 @@ def _with_absent(
     for entry in entries:
         if entry.run.info.adopted_from is not None and entry in models:
             held = {places[key][1] for key in entry.cases}
-            absent = frozenset(key for key in asked if places[key][1] not in held)
+            done = {task.of(case).gives for case in entry.run.cases}
+            absent = frozenset(
+                key
+                for key in asked
+                if places[key][1] not in held and _gives(entries, places[key], task) in done
+            )
             entry = replace(entry, cases=entry.cases | absent, absent=absent)
         found.append(entry)
     return found
+
+
+def _gives(entries: Sequence[Entry], place: tuple[int, str, str], task: Task) -> tuple[str, ...]:
+    """What a case asks for; one that has left its set, what the task does."""
+    index, case_id, _ = place
+    cases = entries[index].run.cases
+    return task.of(cases[case_id]).gives if case_id in cases else task.gives
 
 
 def absent_rows(entry: Entry, frames: Sequence[pl.DataFrame]) -> Iterator[pl.DataFrame]:
@@ -429,6 +498,33 @@ def _split(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     own = pl.col("metric").is_in(sorted(DIAGNOSTIC))
     shown, grounded = frame.filter(~own), frame.filter(own)
     return (frame if shown.is_empty() else shown), grounded
+
+
+def _opened(
+    frame: pl.DataFrame,
+    entries: Sequence[Entry],
+    places: Mapping[str, tuple[int, str, str]],
+    task: Task,
+    judges: Judges,
+) -> pl.DataFrame:
+    """Likeness to the reference under a name of its own where many images are right.
+
+    There it is a description: it must not rank, nor be averaged with what does.
+    """
+    cases = {i: {case.id: case for case in entries[i].run.cases} for i, _, _ in places.values()}
+    found = [
+        key
+        for key, (index, case_id, _) in places.items()
+        if case_id in cases[index] and task.is_open(cases[index][case_id])
+    ]
+    names = frame["metric"].unique().to_list()
+    likeness = [name for name in names if is_likeness(name, judges.details.get(name, {}))]
+    judges.details |= {
+        name + DESCRIBED: judges.details[name] for name in likeness if name in judges.details
+    }
+    here = pl.col("case").is_in(found) & pl.col("metric").is_in(likeness)
+    renamed = pl.when(here).then(pl.col("metric") + DESCRIBED).otherwise(pl.col("metric"))
+    return frame.with_columns(metric=renamed) if found and likeness else frame
 
 
 def _clean(run: Run, row: Row) -> Row:

@@ -7,9 +7,10 @@ from typing import Any
 import polars as pl
 
 from medebench.page.web_images import SMALL
+from medebench.reporting.answers_read import READ
 from medebench.reporting.case_artist import CaseView, OutputView
 from medebench.reporting.case_views import Views
-from medebench.reporting.collect import Material
+from medebench.reporting.collect import Entry, Material
 from medebench.reporting.diagnosis import Diagnosis
 
 DECIMALS = 4
@@ -44,6 +45,7 @@ def gallery_data(
                 view.height,
                 view.share,
                 _number(reasons, view.trouble) if view.trouble else None,
+                *([_gives(material, key)] if material.mixed else []),
             ]
         )
     return {
@@ -112,10 +114,31 @@ def _outputs(
                     for place, view in enumerate(shown)
                     if view.trouble
                 },
+                "read": _read(material, entry, places),
                 "values": dict(sorted(values.items())),
                 "why": dict(sorted(why.items())),
             }
         )
+    return found
+
+
+def _gives(material: Material, key: str) -> list[str]:
+    case = material.cases.get(key)
+    return [*(material.task.gives if case is None else material.task.of(case).gives)]
+
+
+def _read(
+    material: Material, entry: Entry, places: dict[tuple[str, int], int]
+) -> dict[int, list[str]]:
+    """How an answer to a closed question was read: the status, what was read, and the score."""
+    keys = {material.places[key][1]: key for key in entry.cases}
+    found = {}
+    for row in entry.told:
+        status, read = row.detail.get("status"), row.detail.get("read", row.detail.get("letter"))
+        place = places.get((keys.get(row.case_id, ""), row.k))
+        if place is not None and isinstance(status, str) and row.value is not None:
+            right = "right" if row.value >= 1 else "wrong" if status in READ else "unread"
+            found[place] = [right, status, str(read or "")]
     return found
 
 

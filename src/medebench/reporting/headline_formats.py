@@ -17,7 +17,7 @@ GROUPS = {"model": "Models", "control": "Controls", "published": "Published"}
 
 
 def shown_table(table: HeadlineTable) -> Table:
-    """The means over cases of the default basis."""
+    """The means of the default basis that come first."""
     columns = [Column("Run", "left")]
     columns += [Column(s.label, better=s.better, stand_in=s.stand_in) for s in table.columns]
     groups = []
@@ -42,10 +42,12 @@ def _cell(table: HeadlineTable, row: Run, score: Score) -> Cell:
     found = row.cells.get((table.basis, score.name))
     if found is None:
         return Cell()
-    one = found.micro
+    one = found.of(table.mean)
     part = "" if found.scored == found.total else f"{found.scored}/{found.total}"
     ends = between(one.interval, score.decimals)
-    return Cell(row.text(score, one.value), ends, part, found.best_micro, found.mark, one.value)
+    return Cell(
+        row.text(score, one.value), ends, part, found.best(table.mean), found.mark, one.value
+    )
 
 
 def csv_table(table: HeadlineTable) -> str:
@@ -63,7 +65,7 @@ def csv_table(table: HeadlineTable) -> str:
                         | {
                             "scored": cell.scored,
                             "total": cell.total,
-                            "best": "yes" if cell.best_micro else "",
+                            "best": "yes" if cell.best(table.mean) else "",
                             "mark": cell.mark,
                             "judge": "" if published else score.judge,
                             "stand_in": "yes" if score.stand_in and not published else "",
@@ -119,7 +121,7 @@ def _json_row(table: HeadlineTable, row: Run) -> dict[str, Any]:
             "coverage": cell.coverage or None,
             "why": cell.micro.reason or None,
             "macro_why": cell.macro.reason or None,
-            "best": cell.best_micro,
+            "best": cell.best(table.mean),
             "worse_than_best": bool(cell.mark),
         }
         for score in table.columns

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from medebench.analysis import Comparison
 from medebench.analysis.estimate import Estimate
-from medebench.analysis.failure_cost import AS_NOTHING, AS_WORST
+from medebench.analysis.failure_cost import AS_END, AS_NOTHING, AS_WORST
 from medebench.analysis.published_tables import SCORES, PublishedTable, published_table
 from medebench.page.number import counted, listed
 from medebench.page.score_columns import STAND_IN, Score, order
@@ -17,7 +17,7 @@ from medebench.reporting import headline_formats
 from medebench.reporting.ceiling import score_ceiling
 from medebench.reporting.collect import Entry, Failures, Material, collect
 from medebench.reporting.statistics import Statistics, Summary, compute, lifted
-from medebench.reporting.steering import not_blind
+from medebench.reporting.steering import not_blind, of_one_family
 from medebench.runs.run_folder import Run
 
 if TYPE_CHECKING:
@@ -98,6 +98,15 @@ class HeadlineTable:
     delivered: dict[str, tuple[int, int]] = field(default_factory=dict)
     #: Which cases were left out for what an audit found, if any.
     without: str = ""
+    #: What the means are over that come first: cases ("micro") or groups ("macro").
+    mean: str = "micro"
+    group: str = "groups"
+    #: Whether not every run does all kinds of work in the set.
+    mixed: bool = False
+
+    @property
+    def mean_words(self) -> str:
+        return "cases" if self.mean == "micro" else f"{self.group} of their means over cases"
 
     def of(self, kind: str) -> list[Row]:
         return [row for row in self.rows if row.kind == kind]
@@ -105,7 +114,7 @@ class HeadlineTable:
     @property
     def notes(self) -> list[str]:
         """What belongs under the table, wherever it is printed."""
-        found = ["Mean over cases with its 95 % interval (over source images)."]
+        found = [f"Mean over {self.mean_words} with its 95 % interval (over source images)."]
         found += [f"Over {self.without}."] if self.without else []
         found += [self.costs] if self.basis == "asked" else []
         if "shared" in self.bases:
@@ -113,7 +122,7 @@ class HeadlineTable:
                 "The runs do not cover the same cases: all means are over the "
                 f"{self.n_shared} cases that every run has."
             )
-        elif len({row.entry.cases for row in self.rows if row.entry}) > 1:
+        elif not self.mixed and len({row.entry.cases for row in self.rows if row.entry}) > 1:
             found.append("The runs cover different cases and share none: do not compare rows.")
         if any(cell.mark for row in self.rows for cell in row.cells.values()):
             found.append(f"{MARK} {MARK_MEANING}{self.tested()}.")
@@ -121,15 +130,18 @@ class HeadlineTable:
         if any(score.stand_in for score in self.columns):
             found.append(f"{listed([s.label for s in self.columns if s.stand_in])}: {STAND_IN}.")
         found += [ceiling] if (ceiling := score_ceiling(self)) else []
-        found.extend(not_blind([row.entry for row in self.rows if row.entry], self.columns))
+        entries = [row.entry for row in self.rows if row.entry]
+        found.extend(not_blind(entries, self.columns))
+        found.extend(of_one_family(entries, self.columns))
         found.extend(self.gaps())
         found.extend(self.lacking())
         return found
 
     def basis_name(self, basis: str) -> str:
         """As switches call it."""
+        failed = "as doing nothing" if self.editing else "at their worst"
         names = {"own": "delivered", "shared": f"delivered, {self.n_shared:,} shared cases"}
-        return names.get(basis, "all asked for, failures as doing nothing")
+        return names.get(basis, f"all asked for, failures {failed}")
 
     def rankings(self, basis: str) -> list[str]:
         """Where the best is not the best of the printed means, because those are over other cases.
@@ -175,10 +187,9 @@ class HeadlineTable:
         for row in self.rows:
             for score in self.columns:
                 cell = row.cells.get((self.basis, score.name))
-                if cell and cell.micro.value is not None and cell.micro.reason:
-                    found.setdefault(cell.micro.reason, {}).setdefault(row.name, []).append(
-                        score.label
-                    )
+                one = cell.of(self.mean) if cell else Estimate()
+                if one.value is not None and one.reason:
+                    found.setdefault(one.reason, {}).setdefault(row.name, []).append(score.label)
         return [
             f"{why[:1].upper()}{why[1:]} – "
             + "; ".join(f"{name} ({', '.join(labels)})" for name, labels in names.items())
@@ -238,7 +249,8 @@ def make_table(
     ranked: dict[tuple[str, str], int] = {}
     for basis in bases:
         # Means over different cases have no best among them.
-        if basis != "own" or len({entry.cases for entry in material.models}) == 1:
+        alike = material.mixed and material.same_cases
+        if basis != "own" or alike or len({entry.cases for entry in material.models}) == 1:
             for score in columns:
                 level = statistics.levels[basis, score.name]
                 if score.ranked and not level.whole:
@@ -271,6 +283,9 @@ def make_table(
         _costs(material, statistics, columns) if "asked" in bases else "",
         material.delivered,
         material.without.told() if material.without else "",
+        material.mean,
+        material.groups[0].plural,
+        material.mixed,
     )
 
 
@@ -278,6 +293,7 @@ def _costs(material: Material, statistics: Statistics, columns: Sequence[Score])
     """What a failed output gets, score by score, and whom that lifts."""
     words = {
         AS_NOTHING: "what doing nothing gets on the same case",
+        AS_END: "the bad end of the scale",
         AS_WORST: "the worst score of any run on the same case",
     }
     rules = [
@@ -327,11 +343,12 @@ def _honour(
         "macro": best_of(score, {n: one.value for n, one in level.macro.items()}),
     }
     for name in names:
-        pairs = [statistics.against(basis, score.name, name, one) for one in leaders["micro"]]
+        first = leaders[material.mean]
+        pairs = [statistics.against(basis, score.name, name, one) for one in first]
         worse = [
             pair.n_cases
             for pair in pairs
-            if name not in leaders["micro"] and pair and loses(score, pair, name)
+            if name not in first and pair and loses(score, pair, name)
         ]
         cells[name, basis, score.name] = replace(
             cells[name, basis, score.name],

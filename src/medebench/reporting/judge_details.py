@@ -37,6 +37,9 @@ _NAMES = {
     "asked": "question",
     "answered": "answer",
     "values": "values of the repeats",
+    "over": "computed from",
+    "own": "the judge's own opinion of the whole, which is not used",
+    "order": "order in which it was shown",
     "unread": "repeats that could not be read",
 }
 

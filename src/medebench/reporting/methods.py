@@ -16,7 +16,7 @@ from medebench.reporting.diagnosis import Diagnosis
 from medebench.reporting.headline_table import HeadlineTable
 from medebench.reporting.scale_runs import is_scale
 from medebench.reporting.set_tables import brief, set_scores
-from medebench.reporting.steering import not_blind
+from medebench.reporting.steering import not_blind, of_one_family
 from medebench.runs.case_state import outdated_words
 from medebench.settings import in_words
 
@@ -97,6 +97,7 @@ def warnings_of(material: Material) -> list[str]:
             f"“{material.clashes[0]}”; those are treated as different cases."
         )
     found.extend(not_blind(material.entries, material.scores))
+    found.extend(of_one_family(material.entries, material.scores))
     for metric, names in material.judges.items():
         if len(names) > 1:
             who = "; ".join(f"{judge}: {listed(runs)}" for judge, runs in names.items())
@@ -127,7 +128,8 @@ def warnings_of(material: Material) -> list[str]:
         if given < asked
     ]
     if lost:
-        counts = "count as doing nothing" if material.basis == "asked" else "are left out of means"
+        nothing = "count as doing nothing" if material.editing else "count at their worst"
+        counts = nothing if material.basis == "asked" else "are left out of means"
         found.append(f"Outputs that were not delivered, which {counts}: {', '.join(lost)}.")
     unfinished = [
         f"{entry.name} {entry.extent}"

@@ -9,12 +9,16 @@ from medebench.audit import AUDIT_VERSION, SummaryRow
 from medebench.page.section import Section
 from medebench.page.table import csv_text
 from medebench.reporting import set_tables
+from medebench.reporting.answers_read import answers_table
 from medebench.reporting.ceiling import score_ceiling, type_ceiling
 from medebench.reporting.contents import Contents
 from medebench.reporting.failure_text import attention_csv, findings_csv
 from medebench.reporting.figures.draw_report import draw_diagnosis, draw_learned
+from medebench.reporting.format_tables import counts_table, format_tables
 from medebench.reporting.learned import learned_csv
 from medebench.reporting.methods import judges, repeats, reproduce, run_facts
+from medebench.reporting.paper_tables import paper_tables, pass_rate_table, tables_csv
+from medebench.reporting.score_agreement import agreement_table, means_of
 from medebench.reporting.steering import attempts, tuned_runs
 from medebench.reporting.summary_text import finding
 from medebench.reporting.sweep_section import sweeps_section
@@ -68,6 +72,67 @@ def comparisons_section(contents: Contents) -> Section | None:
     return contents.section("comparisons", "Comparisons", "comparisons.html")
 
 
+def formats_section(contents: Contents) -> Section | None:
+    """A table for each format; None for sets of one kind of work."""
+    material = contents.material
+    tables = format_tables(material, contents.statistics, contents.table.headline)
+    if not tables:
+        return None
+    counts = counts_table(material)
+    return contents.section(
+        "formats",
+        "Formats",
+        "formats.html",
+        styles=["formats.css"],
+        tables={
+            "formats-tables.csv": tables_csv([one.table for one in tables]),
+            "scored.csv": counts.csv(),
+        },
+        formats=tables,
+        counts=counts,
+    )
+
+
+def answers_section(contents: Contents) -> Section | None:
+    """None where no score tells how it read the answers."""
+    found = answers_table(contents.material, contents.statistics)
+    if found is None:
+        return None
+    return contents.section(
+        "answers", "Answers", "answers.html", tables={"answers.csv": found.csv()}, answers=found
+    )
+
+
+def paper_section(contents: Contents) -> Section | None:
+    """None where nothing was published about such sets."""
+    papers = paper_tables(contents.material, contents.statistics) if contents.published else []
+    if not papers:
+        return None
+    rates = pass_rate_table(contents.material)
+    every = [one.table for one in papers] + ([rates] if rates else [])
+    return contents.section(
+        "paper",
+        "Paper",
+        "paper.html",
+        tables={"paper.csv": tables_csv(every)},
+        papers=papers,
+        rates=rates,
+    )
+
+
+def alike_section(contents: Contents) -> Section | None:
+    """None with fewer systems than can be put in an order that means something."""
+    if not contents.material.mixed:
+        return None
+    means = means_of(contents.material, contents.statistics)
+    found = agreement_table(means, "Which scores agree")
+    if found is None:
+        return None
+    return contents.section(
+        "alike", "Agreement", "alike.html", tables={"agreement.csv": found.csv()}, agreement=found
+    )
+
+
 def groups_section(contents: Contents) -> Section | None:
     if not contents.table.columns:
         return None
@@ -108,7 +173,7 @@ def failures_section(contents: Contents) -> Section | None:
     diagnosis = contents.diagnosis
     if diagnosis is None:
         return None
-    published = published_attention() if contents.published else None
+    published = published_attention() if contents.published and contents.material.editing else None
     tables = {"findings.csv": findings_csv(diagnosis)}
     if diagnosis.attention is not None:
         beside = published.iou if published else {}
@@ -187,8 +252,12 @@ Maker = Callable[[Contents], Section | None]
 RESULTS: tuple[Maker, ...] = (
     verdict_section,
     scores_section,
+    answers_section,
+    formats_section,
     comparisons_section,
     groups_section,
+    alike_section,
+    paper_section,
     learned_section,
     failures_section,
     figures_section,

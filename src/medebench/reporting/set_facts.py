@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from medebench.cases import Case, OpenCase, open_case
+from medebench.cases.source_clusters import joined_sources
 from medebench.encoders.encoder_lookup import find_encoder
 from medebench.encoders.extractor import Extractor, Shown, shared_extractor
 from medebench.errors import InputError, MedebenchError, NotReadyError, one_line
@@ -82,6 +83,8 @@ def measure(
     if extractor is not None and waiting:
         found += _compared(extractor, waiting)
     progress(len(cases), len(cases))
+    joined = joined_sources({facts.case.id: facts.source for facts in found if facts.source})
+    found = [replace(facts, source=joined.get(facts.case.id)) for facts in found]
     return sorted(found, key=lambda facts: place[facts.case.id])
 
 

@@ -40,6 +40,9 @@ class Summary:
     #: Outputs without a score that count all the same, as doing nothing.
     charged: int = 0
 
+    def of(self, mean: str) -> Estimate:
+        return self.micro if mean == "micro" else self.macro
+
     @property
     def coverage(self) -> str:
         return coverage_text(self.scored, self.total, self.reasons)
@@ -55,12 +58,15 @@ class Level:
     micro: dict[str, Estimate]
     macro: dict[str, Estimate]
 
+    def of(self, mean: str) -> dict[str, Estimate]:
+        return self.micro if mean == "micro" else self.macro
+
 
 @dataclass(frozen=True)
 class Statistics:
     #: (basis, run, metric); see `Material.bases`
     overall: dict[tuple[str, str, str], Summary]
-    #: by group: (basis, run, metric, the leading group and, of another one, that one too)
+    #: by group: (basis, run, metric, the groups of `parents`)
     finer: dict[str, dict[Key, Summary]]
     #: (basis, family, metric) -> pairs, corrected for the size of the family; basis is "own" (each
     #: pair over the cases that both have scored) or "asked"
@@ -102,7 +108,7 @@ def compute(material: Material, workers: int | None = None, *, detailed: bool = 
             without = overall.get((material.comparable, run, metric)) if basis == "asked" else None
             overall[basis, run, metric] = _summary(row, leading, without)
         for group in material.groups if detailed else ():
-            columns = list(dict.fromkeys([leading.column, group.column]))
+            columns = [one.column for one in parents(material, group)]
             means = summarise(part, ("run", "metric", *columns), bounds=bounds)
             for row in means.iter_rows(named=True):
                 place = UNIT.join(row[name] for name in columns)
@@ -117,7 +123,8 @@ def compute(material: Material, workers: int | None = None, *, detailed: bool = 
             level = _level(material, part, values[basis], score, models, overall, basis)
             levels[basis, score.name] = level
     families: list[str] = [basis for basis in ("own", "asked") if basis in material.bases]
-    wanted = [(basis, score) for basis in families for score in material.scores]
+    tested = [score for score in material.scores if not score.described]
+    wanted = [(basis, score) for basis in families for score in tested]
     # As they come; the order is that of the scores.
     found = dict(
         in_parallel(
@@ -131,6 +138,13 @@ def compute(material: Material, workers: int | None = None, *, detailed: bool = 
         if some
     }
     return Statistics(overall, finer, pairs, levels, values)
+
+
+def parents(material: Material, group: Group) -> list[Group]:
+    """What a breakdown by this group is by: the leading group and this one, or this one alone."""
+    leading = material.groups[0]
+    alone = group == leading or group.name in material.task.alone
+    return [group] if alone else [leading, group]
 
 
 def case_values(material: Material) -> dict[str, pl.DataFrame]:

@@ -27,7 +27,14 @@ def what_counts(material: Material) -> tuple[object, ...]:
         (one.name, one.index, one.control, [is_blind(one, score) for score in material.scores])
         for one in material.entries
     ]
-    about = (task.name, task.headline, material.groups, material.failures, material.shared)
+    about = (
+        task.name,
+        task.headline,
+        task.alone,
+        material.groups,
+        material.failures,
+        material.shared,
+    )
     return (*about, entries, material.scores, material.frame)
 
 

@@ -1,17 +1,23 @@
 """What a reader must know of how outputs were steered: settings that were chosen, judges that
-looked on.
+looked on, judges of the system's own family.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from medebench.models.model_family import model_families
+from medebench.page.number import listed
 from medebench.page.score_columns import Score, describe
 from medebench.reporting.collect import Entry, Material
 from medebench.runs.run_folder import Tried
 from medebench.settings import in_words
+
+#: Settings of systems that name a model or another system.
+_MODEL_SETTINGS = ("model", "name", "vlm", "writer", "rewriter")
 
 
 @dataclass(frozen=True)
@@ -87,6 +93,46 @@ def not_blind(entries: Sequence[Entry], columns: Sequence[Score]) -> list[str]:
                 "made and had them made again."
             )
     return found
+
+
+def of_one_family(entries: Sequence[Entry], columns: Sequence[Score]) -> list[str]:
+    """A judge may favour what a model of its own family has made; where that may be, by run."""
+    found = []
+    for entry in entries:
+        own = set(model_families(_made_by(entry)))
+        labels: dict[str, list[str]] = {}
+        for score in columns:
+            for name in own & set(model_families(_asked(score.judge))):
+                labels.setdefault(name, []).append(score.label)
+        found += [
+            f"{listed(names)} of {entry.name}: judge and system are of one family ({family}); such "
+            "a judge may favour its own, so have another one judge as well."
+            for family, names in sorted(labels.items())
+        ]
+    return found
+
+
+def _made_by(entry: Entry) -> str:
+    """The names of the models that made the outputs: not of judges, not words of prompts."""
+    info = entry.run.info
+    return " ".join([info.editor, *_models({"one": info.settings, "of": info.sweep})])
+
+
+def _models(given: object) -> Iterator[str]:
+    """What settings say of models, those of a system inside of another among them."""
+    if isinstance(given, list):
+        for one in given:
+            yield from _models(one)
+    if isinstance(given, dict):
+        for key, value in given.items():
+            if isinstance(value, str) and key in _MODEL_SETTINGS:
+                yield value
+            yield from _models(value)
+
+
+def _asked(judge: str) -> str:
+    """The judge's name and that of the model that answered, without the rubric's."""
+    return re.sub(r"\+[^,]*", "", judge.partition(", rubric ")[0])
 
 
 def attempts(material: Material) -> list[str]:

@@ -55,6 +55,13 @@ def _extent(material: Material) -> str:
     who = _join(
         [counted(n, noun) for n, noun in ((models, "model"), (controls, "control run")) if n]
     )
+    if material.mixed:
+        many = counted(len(material.places), "case")
+        over = f"; compared are the {len(material.shared):,} that all have who do such work"
+        return (
+            f"{who} on {many} of {counted(len(material.frame['group'].unique()), 'task')}, each "
+            f"score over the cases it is about{'' if material.same_cases else over}."
+        )
     if material.same_cases:
         same = "the same " if len(material.entries) > 1 else ""
         return f"{who} on {same}{counted(len(material.shared), 'case')}."
@@ -87,8 +94,9 @@ def _leader(material: Material, statistics: Statistics, score: Score) -> str:
         return f"{score.label}: no case is scored for all models, so none is called the best."
     named = len(material.shared) if level.whole else len(level.cases)
     basis = "" if level.whole else f" over the {counted(named, 'case')} that all have scored"
-    leaders = best_of(score, {name: one.value for name, one in level.micro.items()})
-    value = _value(score, level.micro[leaders[0]])
+    means = level.of(material.mean)
+    leaders = best_of(score, {name: one.value for name, one in means.items()})
+    value = _value(score, means[leaders[0]])
     if len(leaders) > 1:
         return f"{_join(leaders)} share the best {score.label}{basis}, {value}."
     [leader] = leaders
@@ -231,7 +239,7 @@ def _inflation(material: Material, statistics: Statistics) -> list[str]:
 
 def _mean(material: Material, statistics: Statistics, run: str, score: Score) -> Estimate:
     found = statistics.overall.get((material.basis, run, score.name))
-    return found.micro if found else Estimate()
+    return found.of(material.mean) if found else Estimate()
 
 
 def _value(score: Score, one: Estimate) -> str:

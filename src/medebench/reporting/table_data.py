@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from medebench.analysis.estimate import Estimate
 from medebench.page.palette import run_colours
 from medebench.page.score_columns import Score, order
 from medebench.page.table import csv_text
@@ -12,7 +13,7 @@ from medebench.reporting.case_groups import Group
 from medebench.reporting.collect import Material
 from medebench.reporting.diagnosis import Diagnosis
 from medebench.reporting.headline_table import HeadlineTable
-from medebench.reporting.statistics import UNIT, Key, Statistics, Summary
+from medebench.reporting.statistics import UNIT, Key, Statistics, Summary, parents
 
 _FINER = ["basis", "run", "control", "metric", "mean", "low", "high", "cases", "scored", "total"]
 _FINER += ["coverage", "why"]
@@ -34,8 +35,8 @@ _PAIRS += ["sources", "dropped", "why"]
 
 def group_csv(material: Material, statistics: Statistics, group: Group) -> str:
     """One of the breakdowns: by the leading group, or by another one within it."""
-    heads = dict.fromkeys([material.groups[0].name, group.name])
-    rows: list[list[object]] = [[*heads, *_FINER]]
+    heads = [one.name for one in parents(material, group)]
+    rows: list[list[object]] = [[*heads, *_FINER, *(["over"] if material.task.alone else [])]]
     entries = {entry.name: entry for entry in material.entries}
     columns = [score.name for score in material.scores]
 
@@ -46,10 +47,13 @@ def group_csv(material: Material, statistics: Statistics, group: Group) -> str:
     for (basis, run, metric, names), summary in sorted(
         statistics.finer[group.name].items(), key=place
     ):
-        one, kind = summary.micro, "yes" if entries[run].control else "no"
+        one, kind = shown(material, group, summary), "yes" if entries[run].control else "no"
         numbers = [one.value, one.low, one.high, summary.n_cases, summary.scored, summary.total]
         where = [*names.split(UNIT), basis, run, kind, metric]
-        rows.append([*where, *numbers, summary.coverage, one.reason])
+        over = [material.groups[0].plural if one is summary.macro else "cases"]
+        rows.append(
+            [*where, *numbers, summary.coverage, one.reason, *(over if material.task.alone else [])]
+        )
     return csv_text(rows)
 
 
@@ -88,11 +92,14 @@ def page_data(
         "basis": table.basis,
         "comparable": material.comparable,
         "without": material.without.to_json() if material.without else None,
-        "groups": [[group.label, group.plural] for group in material.groups],
+        "groups": [
+            [group.label, group.plural, [one.label for one in parents(material, group)]]
+            for group in material.groups
+        ],
         "gives": material.task.gives,
         "types": None if diagnosis is None else _types(diagnosis),
         "finer": {
-            group.plural: _finer(material, statistics.finer[group.name], table.bases, scores)
+            group.plural: _finer(material, group, statistics.finer[group.name], table.bases, scores)
             for group in material.groups
         },
         "pairs": [
@@ -137,6 +144,7 @@ def _types(diagnosis: Diagnosis) -> dict[str, Any]:
 
 def _finer(
     material: Material,
+    group: Group,
     summaries: Mapping[Key, Summary],
     bases: Sequence[str],
     scores: Sequence[Score],
@@ -149,7 +157,10 @@ def _finer(
             "rows": [name.replace(UNIT, " · ") for name in names],
             "cells": {
                 score.name: [
-                    [_cell(summaries.get((basis, e.name, score.name, n))) for e in material.entries]
+                    [
+                        _cell(material, group, summaries.get((basis, e.name, score.name, n)))
+                        for e in material.entries
+                    ]
                     for n in names
                 ]
                 for score in scores
@@ -158,10 +169,18 @@ def _finer(
     return found
 
 
-def _cell(found: Summary | None) -> list[float | int | str | None] | None:
+def shown(material: Material, group: Group, found: Summary) -> Estimate:
+    """What a breakdown shows: over the leading groups where those come first, else over cases."""
+    own = material.task.macro and group.name in material.task.alone
+    return found.macro if own else found.micro
+
+
+def _cell(
+    material: Material, group: Group, found: Summary | None
+) -> list[float | int | str | None] | None:
     if found is None:
         return None
-    one = found.micro
+    one = shown(material, group, found)
     numbers = [_short(one.value), _short(one.low), _short(one.high), found.n_cases]
     return [*numbers, found.coverage, one.reason]
 

@@ -11,6 +11,7 @@ from medebench.analysis.estimate import Estimate
 from medebench.page.number import between, counted, listed, number, percent
 from medebench.page.score_columns import Score, dimensions
 from medebench.page.table import Cell, Column, Group, Row, Table
+from medebench.reporting.answers_read import AnswersRead, answers_read
 from medebench.reporting.collect import Entry, Material
 from medebench.reporting.statistics import CONTROLS, MODELS, Statistics, Summary, lifted
 from medebench.reporting.steering import is_blind
@@ -33,6 +34,16 @@ TRUST = "Trust it?"
 ENOUGH = 30
 _QUESTIONS = {"ea": "Edits", "intended": "Edits", "cp": "Preserves", "vq": "Looks right"}
 _EDITS = ("ea", "intended")
+#: What scores of texts answer; the paper's words for them are no questions.
+_ANSWERS = {
+    "choice_accuracy": "Picks right",
+    "gap_accuracy": "Fills gaps",
+    "key_accuracy": "Answers right",
+    "finding_f1": "Reports findings",
+    "overall": "Judged good",
+}
+#: A control that has the answer is no floor.
+_CEILING = "reference"
 
 
 @dataclass(frozen=True)
@@ -54,6 +65,11 @@ class Answer:
     def name(self) -> str:
         return NAMES[self.mark]
 
+    @property
+    def asked(self) -> str:
+        """The question within a sentence."""
+        return self.question if self.question.isupper() else self.question.lower()
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -68,11 +84,11 @@ class Verdict:
     def trust(self) -> Answer:
         """No, where something measured is bad; not known, where nobody able to tell has looked."""
         told = [a for a in self.answers if not a.stand_in]
-        if bad := [a.question.lower() for a in told if a.mark == "no"]:
+        if bad := [a.asked for a in told if a.mark == "no"]:
             return Answer(TRUST, "no", "no", f"fails: {', '.join(bad)}")
-        if open_ := [a.question.lower() for a in self.answers if a.stand_in or a.mark == "unknown"]:
+        if open_ := [a.asked for a in self.answers if a.stand_in or a.mark == "unknown"]:
             return Answer(TRUST, "unknown", "not known", f"open: {', '.join(open_)}")
-        if weak := [a.question.lower() for a in told if a.mark == "partly"]:
+        if weak := [a.asked for a in told if a.mark == "partly"]:
             return Answer(TRUST, "partly", "with care", f"in part: {', '.join(weak)}")
         return Answer(TRUST, "yes", "yes", "on these cases")
 
@@ -128,7 +144,8 @@ def make_verdicts(material: Material, statistics: Statistics, headline: str) -> 
 
 def question(score: Score) -> str:
     """What a score answers."""
-    return _QUESTIONS.get(score.dimension, score.label)
+    asked = _QUESTIONS | _ANSWERS
+    return asked.get(score.dimension) or _ANSWERS.get(score.name) or score.label
 
 
 def _summary(models: Sequence[Verdict], stand_in: bool) -> str:
@@ -160,6 +177,10 @@ class _Maker:
         found = [e.name for e in self.material.controls if e.run.info.editor == NOTHING]
         return next(iter(found), "")
 
+    @cached_property
+    def read(self) -> dict[str, AnswersRead]:
+        return {one.score.name: one for one in answers_read(self.material)}
+
     def model(self, entry: Entry) -> Verdict:
         answers = (self.delivers(entry), *(self.answer(entry, score) for score in self.leads))
         return Verdict(entry, answers, self.weakest(entry), self.sure(entry))
@@ -188,6 +209,8 @@ class _Maker:
         mark, words = self.level(score, one)
         if score.dimension in _EDITS:
             mark, words = self.against_nothing(entry, score, mark, words)
+        elif self.material.mixed or score.of == "text":
+            mark, words = self.above_floors(entry, score, mark, words)
         elif lifted(self.statistics.overall, self.material.comparable, entry.name, score):
             # It left alone what it did not deliver, which is no merit.
             mark, words = min(mark, "partly", key=_ORDER.index), f"{words}, {found.charged} failed"
@@ -225,19 +248,48 @@ class _Maker:
             return "no", "no better than doing nothing"
         return ("partly", "little, but some") if mark == "no" else (mark, words)
 
+    def above_floors(self, entry: Entry, score: Score, mark: Mark, words: str) -> tuple[Mark, str]:
+        """It must be better than guessing, and than every control that does not know the answer."""
+        pairs = {
+            one.name: self.statistics.against(
+                self.material.basis, score.name, entry.name, one.name, CONTROLS
+            )
+            for one in self.material.controls
+            if one.run.info.editor != _CEILING
+        }
+        read = self.read.get(score.name)
+        if read is not None and read.level is not None:
+            pairs["guessing"] = read.against.get(entry.name)
+        floors = {name: one for name, one in pairs.items() if one and one.difference is not None}
+        unsure = ""
+        for name, pair in floors.items():
+            if pair.interval is None:
+                unsure = unsure or f"too few to tell from {name}"
+                continue
+            low, high = pair.interval
+            ahead = low if pair.run_a == entry.name else -high
+            behind = high if pair.run_a == entry.name else -low
+            ahead, behind = (ahead, behind) if score.better == "higher" else (-behind, -ahead)
+            if ahead <= 0:
+                told = "no better than" if behind < 0 else "not surely above"
+                return "no" if behind < 0 or mark == "no" else "unknown", f"{told} {name}"
+        if unsure:
+            return "unknown", unsure
+        better = "little, but above the controls"
+        return ("partly", better) if mark == "no" and floors else (mark, words)
+
     def mean(self, entry: Entry, score: Score) -> Estimate:
         found = self.statistics.overall.get((self.material.basis, entry.name, score.name))
-        return found.micro if found else Estimate()
+        return found.of(self.material.mean) if found else Estimate()
 
     def weakest(self, entry: Entry) -> str:
         """The group where the first leading score is worst."""
-        score, group = self.leads[0], self.material.groups[0]
-        places = [
-            (names, summary)
-            for (basis, run, metric, names), summary in self.statistics.finer[group.name].items()
-            if (basis, run, metric) == (self.material.basis, entry.name, score.name)
-            and summary.micro.value is not None
-        ]
+        score, places = self.leads[0], list[tuple[str, Summary]]()
+        for lead in self.leads:
+            score, places = lead, self.places(entry, lead)
+            # Of several kinds of work, the first score that is about several groups.
+            if len(places) > 1 or not self.material.mixed:
+                break
         if len(places) < 2:
             return ""
         large = [one for one in places if one[1].n_cases >= FEW]
@@ -251,6 +303,16 @@ class _Maker:
         cases = counted(summary.n_cases, "case")
         worst = _number(score, summary.micro.value)
         return f"{names}: {question(score).lower()} {worst} over {cases}"
+
+    def places(self, entry: Entry, score: Score) -> list[tuple[str, Summary]]:
+        """The leading groups where there is such a score."""
+        group = self.material.groups[0]
+        return [
+            (names, summary)
+            for (basis, run, metric, names), summary in self.statistics.finer[group.name].items()
+            if (basis, run, metric) == (self.material.basis, entry.name, score.name)
+            and summary.micro.value is not None
+        ]
 
     def sure(self, entry: Entry) -> str:
         return "; ".join(self._sure(entry))

@@ -16,6 +16,7 @@ from medebench.runs.drive import drive
 from medebench.runs.failed_calls import Failures
 from medebench.runs.generate_run import cases_info
 from medebench.runs.provenance import now, versions
+from medebench.runs.result_records import Matched, is_results, match_results
 from medebench.runs.run_folder import Run, RunInfo, create_or_continue
 from medebench.runs.stages.adopted_outputs import AdoptedFiles, AdoptedOutputs
 from medebench.runs.visits import Visit, new_targets
@@ -41,10 +42,13 @@ def adopt(
 
     Args:
         folder: images named `<id>_<k>.png` or `<id>_seed<k>.png`, or `<id>.png` for k = 0; where
-            the task asks for texts, `<id>_<k>.txt`, where it asks for both, both.
+            the task asks for texts, `<id>_<k>.txt`, where it asks for both, both. Or a results
+            file (.jsonl, .json) with a record for each output: `sample_id`, `response`,
+            `output_image`, the path relative to the file. Records are matched by `sample_id` or by
+            the id of a case, never by position.
         cases: the cases they were made from. Those without a file are not part of the run.
         out: the run's folder; an existing one is continued.
-        name: what to call the editor; by default the folder's name.
+        name: what to call the editor; by default the name of the folder or the file.
         control: whether it is a control rather than a model.
         workers: threads; all cores by default.
         progress: called with (done, total).
@@ -59,13 +63,15 @@ def adopt(
     """
     folder = Path(folder).expanduser().absolute()
     found = load_cases(cases)
-    files, unmatched = match_files(folder, found)
+    matched = match_outputs(folder, found)
+    files = matched.files
     covered = found.select(ids=[case.id for case in found if case.id in files])
     info = RunInfo(
-        editor=name or folder.name,
+        editor=name or (folder.name if folder.is_dir() else folder.stem),
         control=control,
         adopted_from=folder.name,
-        unmatched=unmatched,
+        unmatched=matched.unmatched,
+        repeated=matched.repeated,
         outputs_per_case=max(max(ks) for ks in files.values()) + 1,
         cases=cases_info(covered, of=len(found)),
         task=found.task,
@@ -85,6 +91,13 @@ def adopt(
     return run
 
 
+def match_outputs(given: Path, cases: CaseSet) -> Matched:
+    """What there is of which output, and what belongs to no case: of a folder or a results file."""
+    if is_results(given):
+        return match_results(given, cases)
+    return Matched(*match_files(given, cases))
+
+
 def match_files(folder: Path, cases: CaseSet) -> tuple[AdoptedFiles, list[str]]:
     """By case id and k, the files of that name; and the files named after no case."""
     if not folder.is_dir():
@@ -97,7 +110,7 @@ def match_files(folder: Path, cases: CaseSet) -> tuple[AdoptedFiles, list[str]]:
             unmatched.append(path.name)
             continue
         own = files.setdefault(place[0], {}).setdefault(place[1], {})
-        if (other := own.setdefault(part, path)) != path:
+        if (other := own.setdefault(part, path)) != path and isinstance(other, Path):
             raise InputError(
                 f"{folder}: {other.name} and {path.name} are the same output; keep one of them"
             )

@@ -372,7 +372,10 @@ def _demonstrations(
 def _apart(given: list[dict[str, Any]]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Settings that are the same for all, and what each has for itself."""
     first = given[0]
-    common = {name: value for name, value in first.items() if all(g[name] == value for g in given)}
+    # A setting that came later is there only where it is not at its default.
+    common = {
+        name: value for name, value in first.items() if all(g.get(name) == value for g in given)
+    }
     return common, [{name: g[name] for name in g if name not in common} for g in given]
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -187,11 +187,40 @@ def audit_judge(
     usable = [case for case in cases if case.reference is not None]
     if len(usable) < 2:
         raise MedebenchError(f"{cases.name}: auditing a judge takes two cases with a reference")
-    limits = limits or JudgeLimits()
     begun = time.perf_counter()
     trials: dict[str, dict[str, Trial]] = {}
     total = len(usable) * len(CONTROLS)
-    done = 0
+    for item, result in ask_trials(
+        judge, _items(judge, usable), limits or JudgeLimits(), total, progress
+    ):
+        trial = _trial(judge, item, result)
+        trials.setdefault(item.shown.case.id, {})[item.control] = trial
+    every = [trial for one in trials.values() for trial in one.values()]
+    refuse_silence(judge, [(trial.answered, trial.reason) for trial in every])
+    return JudgeAudit(
+        judge.client.name,
+        judge.rubric.label,
+        len(trials),
+        tuple(_count(control, trials) for control in CONTROLS),
+        sum(trial.cost for trial in every),
+        time.perf_counter() - begun,
+    )
+
+
+class Showing(Protocol):
+    """One question of an audit."""
+
+    @property
+    def shown(self) -> Shown: ...
+
+
+Item = TypeVar("Item", bound=Showing)
+
+
+def ask_trials(
+    judge: ModelJudge, items: Iterable[Item], limits: JudgeLimits, total: int, progress: Progress
+) -> Iterator[tuple[Item, Judgement | Failure]]:
+    """What the judge says to each, within the limits, in any order."""
     caller = Caller(
         judge.client,
         limits=Limits(timeout=limits.timeout, deadline=limits.deadline),
@@ -200,28 +229,22 @@ def audit_judge(
     )
     with caller:
 
-        async def assess(item: _Item) -> Judgement:
+        async def assess(item: Item) -> Judgement:
             return await judge.assess(item.shown, caller)
 
-        for item, result in caller.run(assess, _items(judge, usable)):
-            done += 1
-            trial = _trial(judge, item, result)
-            trials.setdefault(item.shown.case.id, {})[item.control] = trial
+        for done, (item, result) in enumerate(caller.run(assess, items), 1):
             progress(done, total)
-    every = [trial for one in trials.values() for trial in one.values()]
-    if every and not any(trial.answered for trial in every):
-        why = max(group_reasons(Counter(t.reason or "" for t in every).items()), key=_size).words
-        raise InputError(
-            f"{judge.client.name}: none of {len(every)} calls was answered: {why}; check "
-            "the address of the server and the key, then run again"
-        )
-    return JudgeAudit(
-        judge.client.name,
-        judge.rubric.label,
-        len(trials),
-        tuple(_count(control, trials) for control in CONTROLS),
-        sum(trial.cost for trial in every),
-        time.perf_counter() - begun,
+            yield item, result
+
+
+def refuse_silence(judge: ModelJudge, trials: Sequence[tuple[bool, str | None]]) -> None:
+    """A judge of whom no call was answered was not audited; `trials`: answered, and why not."""
+    if not trials or any(answered for answered, _ in trials):
+        return
+    why = max(group_reasons(Counter(reason or "" for _, reason in trials).items()), key=_size).words
+    raise InputError(
+        f"{judge.client.name}: none of {len(trials)} calls was answered: {why}; check "
+        "the address of the server and the key, then run again"
     )
 
 
@@ -274,7 +297,7 @@ def _worded(case: Case, control: str) -> Case:
 def _trial(judge: ModelJudge, item: _Item, result: Judgement | Failure) -> Trial:
     if isinstance(result, Failure):
         return Trial(item.control, item.shown.case.id, None, None, result.reason, answered=False)
-    names = dict(zip(judge.rubric.scores, judge.scores, strict=True))
+    names = dict(zip(judge.rubric.every_score, judge.scores, strict=True))
     ea = result.verdicts[names["ea"]]
     vq = result.verdicts[names["vq"]] if "vq" in names else None
     values = ea.value, vq.value if vq else None

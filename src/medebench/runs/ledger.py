@@ -18,6 +18,7 @@ from medebench.aliases import current_name, old_names
 from medebench.cases.case import Case
 from medebench.cases.caseset import CaseHash
 from medebench.cases.open_case import OpenCase
+from medebench.cases.source_clusters import joined_sources
 from medebench.errors import ImageError, InputError
 from medebench.files import sha256
 from medebench.reason import KINDS, Reason, kind_of, with_kind
@@ -205,6 +206,12 @@ class Ledger:
 
     def cases(self) -> dict[str, CaseRow]:
         return {r[0]: _case(r) for r in self._rows("cases")}
+
+    def clustered_cases(self) -> dict[str, CaseRow]:
+        """The same, where cases that share any of their images have one source."""
+        rows = self.cases()
+        joined = joined_sources({case_id: row.source for case_id, row in rows.items()})
+        return {case_id: replace(row, source=joined[case_id]) for case_id, row in rows.items()}
 
     def outputs(self) -> dict[tuple[str, int], OutputRow]:
         return {(r[0], r[1]): _output(r) for r in self._rows("outputs")}

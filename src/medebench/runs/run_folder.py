@@ -109,8 +109,10 @@ class RunInfo(BaseModel):
     #: The judge that looked at outputs while they were made: its scores of them are not blind.
     judged_by: str = ""
     adopted_from: str | None = None
-    #: Pictures of an adopted folder that are named after no case.
+    #: Files of an adopted folder, or records of a results file, that belong to no case.
     unmatched: list[str] = []
+    #: Records of an adopted results file that say again what an earlier one said.
+    repeated: int = 0
     seed: int = 0
     outputs_per_case: int = Field(1, ge=1)
     cases: CasesInfo
@@ -185,6 +187,7 @@ class Run:
         self._files: dict[tuple[str, int], str] = {}
         #: The ledger while it is open, and the thread that may use it.
         self._ledger: tuple[Ledger, int] | None = None
+        self._whole_set: CaseSet
 
     def __getstate__(self) -> dict[str, Any]:
         """What travels to another process: where it is and what it is about."""
@@ -253,6 +256,12 @@ class Run:
         """The cases the run is about, read again from where they were."""
         return self._cases(CasesNow(), self._case_rows())
 
+    @property
+    def whole_set(self) -> CaseSet:
+        """The set that the cases are of; the run may be about a part of it."""
+        _ = self.cases
+        return self._whole_set
+
     @cached_property
     def states(self) -> dict[str, CaseState]:
         """By case id, what has become of the case since; not of those that left their set."""
@@ -290,6 +299,7 @@ class Run:
             found = now.load(self.info.cases.source, self.info.task)
         except InputError as error:
             raise InputError(f"{self.path}: its cases cannot be read: {error}") from None
+        self._whole_set = found
         return found.select(ids=[case_id for case_id in rows if case_id in found])
 
     def _case_rows(self) -> dict[str, CaseRow]:
@@ -304,7 +314,7 @@ class Run:
     def contents(self) -> Contents:
         """What the ledger holds of single cases, read once."""
         with self.ledger() as ledger:
-            return Contents(ledger.cases(), ledger.outputs(), list(ledger.scores()))
+            return Contents(ledger.clustered_cases(), ledger.outputs(), list(ledger.scores()))
 
     def scores(self, read: Contents | None = None) -> Iterator[ScoreRow]:
         """All scores; one of another picture, or of the case as it was before, is a reason."""

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 from medebench.audit import without_findings
+from medebench.cases import Case
 from medebench.engine.executors import find_executor
 from medebench.engine.named import Named
 from medebench.errors import InputError
 from medebench.judge import Judge, PlainJudge, as_judge, find_judge
 from medebench.metrics import (
     DEFAULT,
+    MEDGEN,
     READY,
     AnyMetric,
     BatchMetric,
@@ -23,6 +25,7 @@ from medebench.metrics import (
     find_metric,
     find_named_metrics,
 )
+from medebench.metrics.metric import PART_OF
 from medebench.models.model_lookup import names_model
 from medebench.progress import Progress, silent
 from medebench.runs.drive import drive
@@ -139,7 +142,7 @@ def score(
     left_out = _left_out(opened, without, workers)
 
     pixel = [Named(name, find, one) for name, one in given if isinstance(one, Metric)]
-    networks = [Named(name, find, one) for name, one in given if isinstance(one, BatchMetric)]
+    networks = [(name, one) for name, one in given if isinstance(one, BatchMetric)]
     sets = [Named(name, find, one) for name, one in given if isinstance(one, SetMetric)]
     if sets and left_out:
         named = ", ".join(one.thing.name for one in sets)
@@ -150,10 +153,10 @@ def score(
         asking = JudgeScores(found, limits or JudgeLimits())
     elif found is not None:
         stages.append(OpinionScores(Named(call, find_judge, found)))
-    stages.append(NetworkScores(networks))
     with ExitStack() as stack:
         ledgers = [stack.enter_context(run.locked()) for run in opened]
         take_stock(opened, ledgers, workers)
+        stages.append(NetworkScores(_among(networks, opened, find)))
         stages += set_stages(sets, opened, ledgers, retry_failed)
         stages += [asking] if asking else []
         visits = plan_visits(opened, ledgers, stages, retry_failed)
@@ -168,6 +171,28 @@ def score(
             f"{why}; run again to continue"
         )
     return opened[0] if isinstance(runs, AnyRun) else opened
+
+
+def _among(
+    metrics: Sequence[tuple[str | None, BatchMetric]],
+    runs: Sequence[Run],
+    find: Callable[[str], AnyMetric],
+) -> list[Named[BatchMetric]]:
+    """The metrics as they are for the runs' whole sets: also for cases that no run is about.
+
+    What a metric takes from a set is then the same for every run over a part of it.
+    """
+    if not metrics:
+        return []
+    every = {case.id: case for run in reversed(runs) for case in run.whole_set}
+    found = partial(_find_over, tuple(every.values()), find)
+    return [Named(name, found, one.over(every.values())) for name, one in metrics]
+
+
+def _find_over(cases: Sequence[Case], find: Callable[[str], AnyMetric], name: str) -> BatchMetric:
+    one = find(name)
+    assert isinstance(one, BatchMetric)
+    return one.over(cases)
 
 
 def _left_out(runs: Sequence[Run], codes: Sequence[str], workers: int | None) -> set[str]:
@@ -226,13 +251,13 @@ def _metrics(
 ) -> list[tuple[str | None, AnyMetric]]:
     found = []
     for call, one in find_named_metrics(names, device=device, batch=batch):
-        of = "image" if isinstance(one, SetMetric) else one.of
+        part = "image" if isinstance(one, SetMetric) else PART_OF.get(one.of, one.of)
         try:
-            require_parts(runs, f"metric '{one.name}'", {of} - {"output"}, "leave it out")
+            require_parts(runs, f"metric '{one.name}'", [part] if part else [], "leave it out")
             found.append((call, one))
         except InputError:
-            # `ready` stands for what can be computed, whatever that is.
-            if READY not in names or call is None or call in names:
+            # These stand for what can be computed, whatever that is.
+            if not {READY, MEDGEN} & {*names} or call is None or call in names:
                 raise
     return found
 

@@ -131,14 +131,16 @@ class Opened:
         return None if self.output is None else self.output.image
 
     def lacks(self, part: str) -> Reason | None:
-        """Why there is no such part ("image", "text", or "output": any), if so."""
+        """Why there is no such part ("image", "came", "text", or "output": any), if so."""
+        part = "image" if part == "came" else part
         if part in PARTS and part not in self.target.gives:
             return Reason("not-applicable", f"no {part} is asked for here")
         if self.output is None:
             return self._decoded[1] or Reason("no-output", "no output")
         if part == "output" or part in self.output.parts:
             return None
-        return Reason("no-part", f"the output has no {part}")
+        why = self.output.detail.get("without", {}).get(part)
+        return Reason("no-part", f"the output has no {part}{f': {why}' if why else ''}")
 
     @cached_property
     def _decoded(self) -> tuple[Output | None, Reason | None]:

@@ -30,7 +30,7 @@ from medebench.progress import Progress
 from medebench.study.design import RUINED, ShownImage, ShownText, StudyCase
 from medebench.study.design import Output as ShownOutput
 from medebench.study.study_sample import Candidate
-from medebench.tasks import Card, CardImage, Task
+from medebench.tasks import Card, CardImage, MixedTask, Task
 
 Bytes = NDArray[np.uint8]
 
@@ -187,6 +187,8 @@ def _draw(work: Work) -> _Drawn:
     about = StudyCase(
         id=case.id, group=candidate.group, source=candidate.source, texts=[], outputs={}
     )
+    if isinstance(work.task, MixedTask):
+        about.gives = [*work.task.of(case).gives]
     drawn = _Drawn(work.number, about, work.largest, case.bits, candidate.digest)
     with _remedy("repair the case, or make the runs without it"):
         _draw_card(drawn, opened, work.task.card(opened))

@@ -43,8 +43,8 @@ _FILE = Path(__file__).with_name("questions.json")
 *_EDITING, OVERALL = TypeAdapter(list[Question]).validate_json(_FILE.read_bytes())
 #: The dimensions of editing, by key.
 EDITING = {one.key: one for one in _EDITING}
-#: A line of a rubric that says what a score stands for: "7-8 = ...".
-_SCALE = re.compile(r"\d+(\s*[-–]\s*\d+)?\s*=")
+#: A line of a rubric that says what a score stands for: "7-8 = ...", "highest = ...".
+_SCALE = re.compile(r"(\d+(\s*[-–]\s*\d+)?|lowest|middle|highest)\s*=")
 
 
 class StudiedRun(BaseModel):
@@ -90,6 +90,8 @@ class StudyCase(BaseModel):
     source: str
     texts: list[ShownText]
     images: list[ShownImage] = []
+    #: What its outputs have; nothing where all cases of the study ask for the same.
+    gives: list[Part] = []
     #: Of the frame that all images are shown in; 0 where there are none.
     width: int = 0
     height: int = 0
@@ -233,19 +235,27 @@ def open_study(path: str | Path) -> Study:
     return Study(path, design, sha256(data))
 
 
-def usual_questions(task: CaseTask) -> list[Question]:
-    """Those of editing, one for each score of the task's rubric, or a single one."""
+def usual_questions(task: CaseTask, gives: Sequence[Part] | None = None) -> list[Question]:
+    """Those of editing, one for each score of the task's rubric, or a single one.
+
+    `gives` are the parts that every output has, where the cases are of several kinds of work.
+    """
+    gives = task.gives if gives is None else gives
     if task == EDITING_TASK:
         return list(EDITING.values())
     if not task.rubric:
         return [OVERALL]
     rubric = load_rubric(task.rubric)
-    return [_of_criterion(score, rubric.criteria[score]) for score in rubric.scores]
+    # People are asked about nothing that such outputs do not have.
+    scores = [one for one in rubric.scores if set(rubric.parts.get(one, ())) <= {*gives}]
+    return [_of_criterion(score, rubric.criteria[score]) for score in scores]
 
 
-def choose_questions(task: CaseTask, keys: Sequence[str] | None) -> list[Question]:
+def choose_questions(
+    task: CaseTask, keys: Sequence[str] | None, gives: Sequence[Part] | None = None
+) -> list[Question]:
     """The usual questions of the task, or those with these keys, in this order."""
-    usual = usual_questions(task)
+    usual = usual_questions(task, gives)
     if keys is None:
         return usual
     known = {one.key: one for one in (*usual, OVERALL)}

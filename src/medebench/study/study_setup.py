@@ -108,13 +108,18 @@ def new_study(
     check_runs(runs)
     task = find_task(runs[0].info.task)
     title = _title(title, task)
-    asked = choose_questions(task, dimensions)
     grouping = task.groups[0] if task.groups else "task"
     if largest < 64:
         raise InputError(f"largest: expected 64 pixels or more, found {largest}")
     shared, lacks = shared_cases(runs, k, grouping)
     drawn = sample(shared, per_organ, seed, grouping)
     every = [*drawn.taken, *drawn.spare]
+    source = readable_cases(runs)
+    kinds = {task.of(source[one.id]).gives for one in every if one.id in source}
+    # A question about images and texts cannot be asked where some outputs are texts alone.
+    asked = choose_questions(
+        task, dimensions, [p for p in task.gives if all(p in k for k in kinds)]
+    )
     pool = Pool(tuple(range(len(drawn.taken))), tuple(range(len(drawn.taken), len(every))))
     own = share_out(pool.sample, len(names), len(names) if overlap is None else overlap, seed)
     assigned = assign(own, pool, [run.name for run in runs], seed, controls, repeats)
@@ -146,7 +151,7 @@ def new_study(
                     seed=seed,
                     k=k,
                     task=task.name,
-                    gives=list(task.gives),
+                    gives=[part for part in task.gives if any(part in k for k in kinds)],
                     grouping=grouping,
                     dimensions=keys,
                     # Those that a reader of the design could not know.

@@ -15,16 +15,20 @@ from PIL import Image
 
 from medebench.images.picture import Picture, resize
 from medebench.outputs import Output, whole
+from medebench.outputs.output_files import MOST_TEXT
 from medebench.systems.request import Refused
 
 
 def as_output(made: Any) -> Output:
     """A system's result as an output, or a refusal that says what it was."""
     if isinstance(made, str):
-        return Output(text=made)
+        made = Output(text=made)
     given = whole(made)
     if not isinstance(given.text, str | None):
         raise Refused(f"the system returned a {type(given.text).__name__} as text")
+    if given.text is not None and len(given.text) > MOST_TEXT:
+        length = len(given.text)
+        raise Refused(f"the system returned {length:,} characters; {MOST_TEXT:,} are kept")
     image = None if given.image is None else as_picture(given.image)
     return Output(
         image, given.text, detail=given.detail, attention=given.attention, drafts=given.drafts

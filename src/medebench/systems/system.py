@@ -39,6 +39,7 @@ class System:
             requests.
         demonstrations: how many cases of the same task it wants to be shown with each request.
         least_demonstrations: how many will do where there are not so many; all, unless given.
+        input_shown: whether it is shown the case's images; False: it works from words alone.
         judged_by: the judge it has looked at its outputs while it makes them.
     """
 
@@ -56,6 +57,7 @@ class System:
     batch: int | None = None
     demonstrations: int = 0
     least_demonstrations: int | None = None
+    input_shown: bool = True
     judged_by: str = ""
     settings: Any
 

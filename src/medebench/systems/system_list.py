@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from medebench.entry import Entry
 from medebench.errors import MedebenchError
 from medebench.systems import SYSTEMS, Editor, System, find_system, system_class
+from medebench.systems.system_lookup import system_names
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -31,7 +32,7 @@ def list_systems() -> list[SystemEntry]:
     >>> [one.name for one in mb.list_systems() if one.control][:2]
     ['identity', 'reference']
     """
-    return [_entry(name, system_class(name)) for name in SYSTEMS.names()]
+    return [_entry(name, system_class(name)) for name in system_names()]
 
 
 def list_editors() -> list[SystemEntry]:

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from medebench.errors import InputError, MedebenchError, NotReadyError
+from medebench.models import PROVIDERS, Provider
+from medebench.models.model_lookup import find_provider
 from medebench.registry import Registry
 from medebench.settings import (
     ARGUMENT,
+    Settings,
     read_settings,
     split_call,
     split_name,
@@ -45,13 +48,17 @@ SYSTEMS = Registry(
         "flux-kontext": "medebench.systems.diffusion.presets:FluxKontext",
         "qwen-image-edit": "medebench.systems.diffusion.presets:QwenImageEdit",
         "diffusers": "medebench.systems.diffusion.diffusion_editor:DiffusionEditor",
+        "openai": "medebench.systems.api.chat_system:OpenAIChat",
+        "anthropic": "medebench.systems.api.chat_system:AnthropicChat",
         "gemini": "medebench.systems.api.gemini_editor:GeminiEditor",
         "openai-image": "medebench.systems.api.openai_editor:OpenAIImageEditor",
+        "transformers": "medebench.systems.local.vlm_system:LocalVlm",
         "command": "medebench.systems.external.command_editor:CommandEditor",
         "http": "medebench.systems.external.http_editor:HttpEditor",
         "composed": "medebench.systems.composed.composed_editor:Composed",
         "refine": "medebench.systems.composed.refine_editor:Refine",
         "paired": "medebench.systems.paired:Paired",
+        "circular": "medebench.systems.composed.circular_system:Circular",
     },
     former_group="medebench.editors",
 )
@@ -98,8 +105,22 @@ class SystemInstance:
 
 
 def system_class(name: str) -> type[System]:
-    """The class called `name`, with the base and its defaults behind it."""
-    return as_system(name, SYSTEMS.find(name))
+    """The class called `name`, with the base and its defaults behind it.
+
+    A provider of models is a system that answers, under the provider's name.
+    """
+    if ".py:" not in name and name not in SYSTEMS and name in PROVIDERS:
+        return _answering(name)
+    found = SYSTEMS.find(name)
+    if isinstance(found, type) and issubclass(found, Provider):
+        return _answering(name)
+    return as_system(name, found)
+
+
+def _answering(name: str) -> type[System]:
+    from medebench.systems.api.chat_system import provider_system
+
+    return provider_system(name)
 
 
 def find_system(call: str, given: dict[str, Any] | None = None) -> SystemInstance:
@@ -126,13 +147,27 @@ def find_system(call: str, given: dict[str, Any] | None = None) -> SystemInstanc
         raise InputError(f"{called}: {type(error).__name__}: {error}") from error
     dumped = checked.model_dump(mode="json")
     runtime = {one for old in ("runtime_only", "how") for one in getattr(model, old, ())}
-    kept = {key: value for key, value in dumped.items() if key not in runtime}
+    runtime_or_new = runtime | _untouched(checked)
+    kept = {key: value for key, value in dumped.items() if key not in runtime_or_new}
     aside = {key: value for key, value in dumped.items() if key in runtime}
     # One around another system says what is written of that one.
     if (told := system.written_inner()) is not None:
         kept, aside["inner"] = kept | told[0], told[1]
     short = name.rpartition(":")[2] if ".py:" in name else name
-    return SystemInstance(short, kept, aside, SYSTEMS.origin(name), system)
+    origin = SYSTEMS.origin(name) if ".py:" in name or name in SYSTEMS else PROVIDERS.origin(name)
+    return SystemInstance(short, kept, aside, origin, system)
+
+
+def system_names() -> list[str]:
+    """All systems, providers of other packages among them."""
+    words = [one for one in PROVIDERS.names() if "text" in find_provider(one).gives]
+    return list(dict.fromkeys([*SYSTEMS.names(), *words]))
+
+
+def _untouched(checked: Settings) -> set[str]:
+    """Settings that older runs do not have, where they change nothing."""
+    fields = type(checked).model_fields
+    return {one for one in checked.later if getattr(checked, one) == fields[one].default}
 
 
 def _check_named(called: str, kind: type[System], given: dict[str, Any]) -> str:

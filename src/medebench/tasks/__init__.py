@@ -5,10 +5,10 @@ from __future__ import annotations
 from medebench.entry import Entry
 from medebench.errors import InputError
 from medebench.registry import Registry
-from medebench.tasks.card import Card, CardImage, CardText
+from medebench.tasks.card import Card, CardImage, CardText, Span
 from medebench.tasks.editing import EDITING
 from medebench.tasks.generation import GENERATION
-from medebench.tasks.medgen import MEDGEN
+from medebench.tasks.medgen import MEDGEN, MixedTask
 from medebench.tasks.task import Task
 from medebench.tasks.vqa import VQA
 
@@ -51,6 +51,8 @@ __all__ = [
     "Card",
     "CardImage",
     "CardText",
+    "MixedTask",
+    "Span",
     "Task",
     "find_task",
     "list_tasks",

@@ -12,6 +12,20 @@ from medebench.outputs.notebook import image_html, text_html
 Side = Literal["case", "reference", "output"]
 
 
+#: What only this one of two texts says, the right one of several choices, or a finding.
+Kind = Literal["only", "right", "finding"]
+
+
+@dataclass(frozen=True)
+class Span:
+    """A part of a text that is marked, `text[start:stop]`, and what to say of it."""
+
+    start: int
+    stop: int
+    kind: Kind
+    words: str = ""
+
+
 @dataclass(frozen=True)
 class CardText:
     """A text on a card."""
@@ -19,6 +33,7 @@ class CardText:
     label: str
     text: str
     side: Side = "case"
+    spans: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -54,4 +69,6 @@ class Card:
 
     def _repr_html_(self) -> str:
         images = "".join(image_html(one.image, one.label, one.mark) for one in self.images)
-        return images + "".join(text_html(one.text, one.label) for one in self.texts)
+        places = ([(span.start, span.stop) for span in one.spans] for one in self.texts)
+        told = zip(self.texts, places, strict=True)
+        return images + "".join(text_html(one.text, one.label, marked) for one, marked in told)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from medebench.tasks.medgen_tasks import ANSWER_METRICS, IMAGE
 from medebench.tasks.task import Task
 
 GENERATION = Task(
@@ -9,7 +10,8 @@ GENERATION = Task(
     "make an image as the instruction says, and say what it shows",
     gives=("image", "text"),
     takes=("previous", "prompt"),
-    metrics=("ssim", "psnr"),
+    metrics=(*IMAGE, *ANSWER_METRICS["free"]),
     groups=("task", "modality", "subtask"),
+    rubric="medgen-clinical",
     noun="image with text",
 )

@@ -10,7 +10,7 @@ from medebench.tasks.editing import EDITING
 from medebench.tasks.generation import GENERATION
 from medebench.tasks.medgen_tasks import MEDGEN_TASKS, Format, medgen_task
 from medebench.tasks.task import Task
-from medebench.tasks.vqa import VQA
+from medebench.tasks.vqa import ANSWERS, VQA
 
 #: What must come out by format; each of the 16 tasks says which scores it gets.
 _FORMATS: dict[Format, Task] = {
@@ -35,6 +35,10 @@ class MixedTask(Task):
         known = medgen_task(case)
         return frozenset() if known is None else frozenset(self.metrics) - {*known.metrics}
 
+    def is_open(self, case: Case) -> bool:
+        known = medgen_task(case)
+        return known is not None and known.format != "vqa" and not known.determined
+
     def lacks(self, case: Case) -> tuple[str, ...]:
         own = self.of(case)
         return Task.lacks(own, case)
@@ -47,6 +51,10 @@ MEDGEN = MixedTask(
     gives=_GIVES,
     takes=("previous", "prompt"),
     metrics=tuple(dict.fromkeys(name for one in MEDGEN_TASKS.values() for name in one.metrics)),
+    headline=(*ANSWERS, "ssim", "overall"),
     groups=("task", "format", "modality", "subtask"),
+    alone=("format", "modality"),
+    macro=True,
+    rubric="medgen-clinical",
     noun="output",
 )

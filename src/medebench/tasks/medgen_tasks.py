@@ -12,29 +12,22 @@ from dataclasses import dataclass
 from typing import Literal
 
 from medebench.cases.case import Case
+from medebench.cases.medgen_names import FORMATS as FORMATS
+from medebench.cases.medgen_names import Format as Format
+from medebench.cases.medgen_names import task_name
 
-Format = Literal["vqa", "editing", "generation"]
 #: How an answer is read: as one of the choices, as what fills a gap, freely, or as a report.
 AnswerKind = Literal["letter", "gap", "free", "report"]
 
-#: As the releases spell them: folder and `paper_format`, `category`, and ours.
-FORMATS: dict[str, Format] = {
-    "vqa": "vqa",
-    "imageediting": "editing",
-    "imageedit": "editing",
-    "editing": "editing",
-    "edit": "editing",
-    "multimodalgeneration": "generation",
-    "mmgeneration": "generation",
-    "generation": "generation",
-    "gen": "generation",
+#: By default: likeness to the reference, and whether the image came in another shape.
+IMAGE = ("ssim", "psnr", "output_aspect_ratio")
+#: By default, as answers are read.
+ANSWER_METRICS: dict[AnswerKind, tuple[str, ...]] = {
+    "letter": ("choice_accuracy",),
+    "gap": ("gap_accuracy",),
+    "free": ("key_accuracy", "finding_f1", "rouge_l"),
+    "report": ("finding_f1", "findings_hallucinated", "findings_omitted", "rouge_l"),
 }
-
-IMAGE = ("ssim", "psnr")
-LETTER: tuple[str, ...] = ()
-GAP: tuple[str, ...] = ()
-FREE: tuple[str, ...] = ()
-REPORT: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -50,38 +43,39 @@ class MedgenTask:
     determined: bool = True
     #: Not part of the revised benchmark any more.
     withdrawn: bool = False
-    #: Further names of it in releases; hyphens and underscores are the same.
-    aliases: tuple[str, ...] = ()
 
 
-def _editing(name: str, determined: bool, *aliases: str) -> MedgenTask:
-    return MedgenTask(name, "editing", None, IMAGE, determined, aliases=aliases)
+def _question(name: str, answer: AnswerKind) -> MedgenTask:
+    return MedgenTask(name, "vqa", answer, ANSWER_METRICS[answer])
 
 
-def _generation(name: str, *aliases: str, withdrawn: bool = False) -> MedgenTask:
-    return MedgenTask(name, "generation", "free", IMAGE + FREE, False, withdrawn, aliases)
+def _editing(name: str, determined: bool) -> MedgenTask:
+    return MedgenTask(name, "editing", None, IMAGE, determined)
+
+
+def _generation(name: str, withdrawn: bool = False) -> MedgenTask:
+    return MedgenTask(name, "generation", "free", IMAGE + ANSWER_METRICS["free"], False, withdrawn)
 
 
 _EVERY = (
-    MedgenTask("multiple-choice", "vqa", "letter", LETTER, aliases=("multi-choice",)),
-    MedgenTask("blank-filling", "vqa", "gap", GAP),
-    MedgenTask("question-answering", "vqa", "free", FREE, aliases=("question-answer",)),
-    MedgenTask("report-generation", "vqa", "report", REPORT),
+    _question("multiple-choice", "letter"),
+    _question("blank-filling", "gap"),
+    _question("question-answering", "free"),
+    _question("report-generation", "report"),
     _editing("anatomical-annotation", False),
     _editing("artifact-removal", True),
     _editing("contrast-enhancement", False),
     _editing("noise-reconstruction", True),
-    _editing("resolution-editing", True, "resolution-edit"),
-    _editing("style-transfer", False, "dye-transfer"),
-    _generation("2d-to-3d-reconstruction", "2d-3d-reconstruction"),
-    _generation("3d-to-2d-projection", "3d-2d-projection"),
-    _generation("instruction-editing", "instruction-edit"),
-    _generation("organic-reconstruction", "organ-reconstruction"),
-    _generation("organic-removal", "organ-removal"),
+    _editing("resolution-editing", True),
+    _editing("style-transfer", False),
+    _generation("2d-to-3d-reconstruction"),
+    _generation("3d-to-2d-projection"),
+    _generation("instruction-editing"),
+    _generation("organic-reconstruction"),
+    _generation("organic-removal"),
     _generation("disease-prediction", withdrawn=True),
 )
 MEDGEN_TASKS: dict[str, MedgenTask] = {one.name: one for one in _EVERY}
-_NAMES = {name: one for one in _EVERY for name in (one.name, *one.aliases)}
 
 
 def find_medgen_task(name: str) -> MedgenTask | None:
@@ -90,7 +84,7 @@ def find_medgen_task(name: str) -> MedgenTask | None:
     >>> find_medgen_task("Dye_Transfer").name
     'style-transfer'
     """
-    return _NAMES.get(re.sub(r"[\s_]+", "-", name.strip().lower()))
+    return MEDGEN_TASKS.get(task_name(name) or "")
 
 
 def medgen_task(case: Case) -> MedgenTask | None:

@@ -5,12 +5,15 @@ Metrics, scores and the rubric are named, not imported: a task knows neither met
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from medebench.cases.case import Case
+from medebench.cases.choice_options import find_option, read_options
 from medebench.cases.open_case import OpenCase
 from medebench.outputs import Output, Part
-from medebench.tasks.card import Card, CardImage, CardText
+from medebench.tasks.card import Card, CardImage, CardText, Span
+from medebench.tasks.text_difference import Place, differences
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,10 @@ class Task:
     headline: tuple[str, ...] = ()
     #: Named groups of cases that tables break results down by, the first one leading.
     groups: tuple[str, ...] = ("task",)
+    #: Of these, those whose tables stand alone; the others are broken down within the leading one.
+    alone: tuple[str, ...] = ()
+    #: Whether means over the leading groups come first: else large groups would weigh most.
+    macro: bool = False
     #: The rubric that a model judges by where none is named.
     rubric: str = ""
     #: What one such output is called, and several.
@@ -50,6 +57,10 @@ class Task:
         """Which of the default metrics are not about this case."""
         return frozenset()
 
+    def is_open(self, case: Case) -> bool:
+        """Whether there are many right images: likeness to the reference then ranks nobody."""
+        return False
+
     def lacks(self, case: Case) -> tuple[str, ...]:
         """What the task needs and the case does not have."""
         return tuple(name for name in self.takes if not getattr(case, name))
@@ -57,10 +68,10 @@ class Task:
     def card(self, case: OpenCase, output: Output | None = None) -> Card:
         """Everything a person must see to judge the output, in reading order."""
         about = case.case
-        texts = [CardText("Instruction", about.prompt)]
+        asked = "Instruction" if "image" in self.of(about).gives else "Question"
+        texts = [CardText(asked, about.prompt)]
         if about.choices:
-            listed = "\n".join(f"{chr(65 + n)}. {one}" for n, one in enumerate(about.choices))
-            texts.append(CardText("Choices", listed))
+            texts.append(_choices(about))
         if about.description:
             texts.append(CardText("Wanted", about.description, "reference"))
         images = [
@@ -71,10 +82,30 @@ class Task:
             images[0] = CardImage("Input", case.previous, mark=case.mask)
         if about.reference is not None:
             images.append(CardImage("Reference", case.reference, "reference"))
+        said = None if output is None else output.text
+        # A choice is right or not, however it is put.
+        apart = differences(about.answer, said) if said and not about.choices else ([], [])
         if about.answer:
-            texts.append(CardText("Reference", about.answer, "reference"))
+            texts.append(CardText("Reference", about.answer, "reference", _only(apart[0])))
         if output is not None and output.image is not None:
             images.append(CardImage("Output", output.image, "output"))
-        if output is not None and output.text is not None:
-            texts.append(CardText("Output", output.text, "output"))
+        if said is not None:
+            texts.append(CardText("Output", said, "output", _only(apart[1])))
         return Card(about.id, tuple(texts), tuple(images))
+
+
+def _only(places: Iterable[Place]) -> tuple[Span, ...]:
+    return tuple(Span(start, stop, "only") for start, stop in places)
+
+
+def _choices(case: Case) -> CardText:
+    """The choices with their letters, the right one marked."""
+    options = read_options(case.choices)
+    right, text = find_option(options, case.answer), ""
+    spans: tuple[Span, ...] = ()
+    for number, one in enumerate(options):
+        line = one.lead + one.text if one.lead else f"{one.letter}. {one.text}".removeprefix(". ")
+        if number == right:
+            spans = (Span(len(text), len(text) + len(line), "right", "the right one"),)
+        text += f"{line}\n"
+    return CardText("Choices", text.rstrip("\n"), "case", spans)

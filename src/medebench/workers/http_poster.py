@@ -35,7 +35,7 @@ class Poster:
         self._room = threading.Semaphore(at_once)
         bounded = bounded_client(httpx.AsyncClient, LARGEST_ANSWER, timeout, bare_pictures=True)
         self._client = bounded(
-            headers={**headers, "Accept": "image/*, application/json"},
+            headers={**headers, "Accept": "image/*, application/json, text/plain"},
             params=endpoint.parameters() or None,
             timeout=httpx.Timeout(timeout, connect=min(_CONNECT, timeout), pool=None),
             limits=httpx.Limits(max_connections=at_once, max_keepalive_connections=at_once),

@@ -48,7 +48,13 @@ class Ended(Exception):
 class Worker:
     """A running process that reads and writes JSON lines. Asked by one thread at a time."""
 
-    def __init__(self, command: Sequence[str], folder: Path | None = None) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        folder: Path | None = None,
+        versions: Sequence[int] = (VERSION,),
+    ) -> None:
+        self._versions = versions
         mark, environment = marked(os.environ)
         try:
             self._process = subprocess.Popen(
@@ -81,8 +87,14 @@ class Worker:
     def wait_until_ready(self, timeout: float) -> None:
         """Wait for the line that says so; Gone if it does not come."""
         self.ready = self._wait(lambda said: bool(said.get("ready")), timeout, "not ready", "")
-        if (spoken := self.ready.get("medebench", VERSION)) != VERSION:
-            raise self._gone(f"it speaks version {spoken} of the protocol, not {VERSION}")
+        if self.version not in self._versions:
+            known = " or ".join(map(str, self._versions))
+            raise self._gone(f"it speaks version {self.version} of the protocol, not {known}")
+
+    @property
+    def version(self) -> Any:
+        """The one it says it speaks."""
+        return self.ready.get("medebench", VERSION)
 
     def ask(self, message: Mapping[str, Any], timeout: float) -> dict[str, Any]:
         """Send a request, and wait for the answer with its `id` and `k`."""

@@ -51,7 +51,7 @@ def main():
     if mode == "late-ready" and starts < 3:
         sys.exit(1)
     if mode == "other-version":
-        say(json.dumps({"medebench": 2, "ready": True}))
+        say(json.dumps({"medebench": 3, "ready": True}))
         time.sleep(900)
     if mode == "prints":
         say('loading 1 of 3\n[1, 2]\n{not json\n{}\n{"step": 3}')

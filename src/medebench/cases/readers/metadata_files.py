@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from medebench.errors import InputError
-from medebench.files import read_bytes
+from medebench.files import LARGEST, read_bytes
 
 
-def read_records(path: Path) -> list[Any]:
-    """The records of a metadata file, by its suffix."""
+def read_records(path: Path, most: int = LARGEST) -> list[Any]:
+    """The records of a metadata file of at most so many bytes, by its suffix."""
     try:
-        text = read_bytes(path).decode("utf-8-sig")
+        text = read_bytes(path, most).decode("utf-8-sig")
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
@@ -25,11 +25,14 @@ def read_records(path: Path) -> list[Any]:
         return _csv(path, text)
     if path.suffix.lower() == ".jsonl":
         lines = enumerate(text.split("\n"), start=1)
-        return [_json(f"{path}, line {number}", line) for number, line in lines if line.strip()]
-    return _samples(path, _json(str(path), text))
+        return [
+            parse_json(f"{path}, line {number}", line) for number, line in lines if line.strip()
+        ]
+    return _samples(path, parse_json(str(path), text))
 
 
-def _json(where: str, text: str) -> Any:
+def parse_json(where: str, text: str) -> Any:
+    """JSON without NaN; `where` names the file, and perhaps the line, in messages."""
     try:
         return json.loads(text, parse_constant=_no_constant)
     except json.JSONDecodeError as error:

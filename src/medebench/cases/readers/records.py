@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -11,7 +10,12 @@ from typing import Any, Literal, cast
 
 from medebench.cases.case import Case, id_problem
 from medebench.cases.caseset import CaseSet, Problem
-from medebench.images.picture import SUFFIXES
+from medebench.cases.readers.record_values import (
+    BadRecord,
+    RecordFiles,
+    kind_of_value,
+    valid_text,
+)
 
 TEXTS = (
     *("prompt", "organ", "task", "rephrased_prompt", "description", "caption", "key_concept"),
@@ -40,12 +44,6 @@ EDITING = "editing"
 MOST_NAMED = 64
 
 
-class _Bad(Exception):
-    def __init__(self, code: str, field: str, message: str) -> None:
-        super().__init__(message)
-        self.code, self.field, self.message = code, field, message
-
-
 def build_set(
     name: str,
     source: str,
@@ -62,7 +60,7 @@ def build_set(
     cases: list[Case] = []
     problems: list[Problem] = []
     seen: set[str] = set()
-    files = _Files(root, folders or {})
+    files = RecordFiles(root, folders)
     for number, record in enumerate(records, start=1):
         label = f"record {number}"
         try:
@@ -71,20 +69,22 @@ def build_set(
             # Some file systems take upper and lower case, or accents put together, for equal.
             folded = unicodedata.normalize("NFC", label).casefold()
             if folded in seen:
-                raise _Bad("duplicate-id", "id", "is already used by an earlier record")
+                raise BadRecord("duplicate-id", "id", "is already used by an earlier record")
             seen.add(folded)
             cases.append(_case(label, values, files))
             if cases[-1].previous is None and task == EDITING:
                 cases.pop()
-                raise _Bad("missing-field", "previous", "is missing: an edit needs an input image")
-        except _Bad as bad:
+                raise BadRecord(
+                    "missing-field", "previous", "is missing: an edit needs an input image"
+                )
+        except BadRecord as bad:
             problems.append(Problem(bad.code, label, bad.field, bad.message))
     return CaseSet(name, root, tuple(cases), source, tuple(problems), task)
 
 
 def _normalise(record: Any) -> dict[str, Any]:
     if not isinstance(record, dict):
-        raise _Bad("bad-record", "", f"expected an object, found {_kind(record)}")
+        raise BadRecord("bad-record", "", f"expected an object, found {kind_of_value(record)}")
     values: dict[str, Any] = {"extra": {}}
     for key, value in record.items():
         field = ALIASES.get(str(key).strip().casefold())
@@ -98,60 +98,21 @@ def _normalise(record: Any) -> dict[str, Any]:
 def _case_id(values: dict[str, Any]) -> str:
     given = values.get("id")
     if given is None:
-        raise _Bad("missing-field", "id", "is missing")
+        raise BadRecord("missing-field", "id", "is missing")
     if isinstance(given, bool) or not isinstance(given, int | str):
-        raise _Bad("bad-field", "id", f"expected text or a whole number, found {_kind(given)}")
-    case_id = _text("id", str(given))
+        raise BadRecord(
+            "bad-field", "id", f"expected text or a whole number, found {kind_of_value(given)}"
+        )
+    case_id = valid_text("id", str(given))
     if problem := id_problem(case_id):
-        raise _Bad("bad-id", "id", f"{case_id[:60]!r} {problem}")
+        raise BadRecord("bad-id", "id", f"{case_id[:60]!r} {problem}")
     return case_id
 
 
-class _Files:
-    """The files of cases; each folder is followed once, and thousands of files lie in few."""
-
-    def __init__(self, root: Path, folders: Mapping[str, Path]) -> None:
-        self.root, self.folders, self._real = root, folders, root.resolve()
-        self._inside: dict[Path, bool] = {}
-
-    def is_inside(self, path: Path) -> bool:
-        """Whether a file, or what it links to, lies in the root."""
-        where = path if path.is_symlink() else path.parent
-        if where not in self._inside:
-            self._inside[where] = where.resolve().is_relative_to(self._real)
-        return self._inside[where]
-
-    def path(self, role: str, case_id: str, given: Any) -> Path | None:
-        if given is None:
-            if role not in self.folders:
-                return None
-            candidates: Iterator[Path] = (
-                self.folders[role] / (case_id + suffix) for suffix in SUFFIXES
-            )
-            found = next((path for path in candidates if path.is_file()), None)
-            if found is None and role == "previous":
-                missing = self.folders[role] / (case_id + ".png")
-                raise _Bad("missing-file", role, f"{missing}: no such file")
-            return found
-        text = _text(role, given)
-        if "\0" in text or len(text) > 1000:
-            raise _Bad("bad-field", role, "is not a path")
-        try:
-            path = Path(os.path.normpath(self.root / text.replace("\\", "/")))
-            # Links count as what they point to: a set must not reach files outside its folder.
-            if not self.is_inside(path):
-                raise _Bad("path-escape", role, f"{text!r} leaves the folder {self.root}")
-            if not path.is_file():
-                raise _Bad("missing-file", role, f"{path}: no such file")
-        except (OSError, RuntimeError) as error:
-            raise _Bad("bad-field", role, f"{text[:80]!r} is not a usable path ({error})") from None
-        return path
-
-
-def _case(case_id: str, values: dict[str, Any], files: _Files) -> Case:
+def _case(case_id: str, values: dict[str, Any], files: RecordFiles) -> Case:
     if "prompt" not in values:
-        raise _Bad("missing-field", "prompt", "is missing or empty")
-    texts = {field: _text(field, values[field]) for field in TEXTS if field in values}
+        raise BadRecord("missing-field", "prompt", "is missing or empty")
+    texts = {field: valid_text(field, values[field]) for field in TEXTS if field in values}
     paths = {role: files.path(role, case_id, values.get(role)) for role in ROLES}
     images = {role: files.path(role, case_id, one) for role, one in _images(values)}
     return Case(
@@ -170,7 +131,7 @@ def _case(case_id: str, values: dict[str, Any], files: _Files) -> Case:
 def _images(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for role, path in _named_texts("images", values.get("images")).items():
         if role in ROLES or not role.isidentifier():
-            raise _Bad("bad-field", "images", f"{role[:40]!r} cannot be the name of an image")
+            raise BadRecord("bad-field", "images", f"{role[:40]!r} cannot be the name of an image")
         yield role, path
 
 
@@ -181,8 +142,10 @@ def _named_texts(field: str, value: Any) -> dict[str, str]:
     if isinstance(value, str):
         value = _json(field, value)
     if not isinstance(value, dict) or len(value) > MOST_NAMED:
-        raise _Bad("bad-field", field, f"expected an object of at most {MOST_NAMED} texts")
-    return {_text(field, name): _text(f"{field}.{name}", one) for name, one in value.items()}
+        raise BadRecord("bad-field", field, f"expected an object of at most {MOST_NAMED} texts")
+    return {
+        valid_text(field, name): valid_text(f"{field}.{name}", one) for name, one in value.items()
+    }
 
 
 def _choices(value: Any) -> tuple[str, ...]:
@@ -191,14 +154,14 @@ def _choices(value: Any) -> tuple[str, ...]:
     if isinstance(value, str):
         value = _json("choices", value)
     if not isinstance(value, list) or not 2 <= len(value) <= MOST_NAMED:
-        raise _Bad("bad-field", "choices", f"expected a list of 2 to {MOST_NAMED} texts")
-    return tuple(_text("choices", one) for one in value)
+        raise BadRecord("bad-field", "choices", f"expected a list of 2 to {MOST_NAMED} texts")
+    return tuple(valid_text("choices", one) for one in value)
 
 
 def _grid(value: Any) -> Literal["previous", "reference"]:
     if value not in ("previous", "reference"):
-        found = _text("grid", value)[:40]
-        raise _Bad("bad-field", "grid", f"expected previous or reference, found {found!r}")
+        found = valid_text("grid", value)[:40]
+        raise BadRecord("bad-field", "grid", f"expected previous or reference, found {found!r}")
     return cast(Literal["previous", "reference"], value)
 
 
@@ -206,17 +169,7 @@ def _json(field: str, text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
-        raise _Bad("bad-field", field, f"expected JSON, found {text[:40]!r}") from None
-
-
-def _text(field: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise _Bad("bad-field", field, f"expected text, found {_kind(value)}")
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError:
-        raise _Bad("bad-field", field, "holds half of a surrogate pair; save as UTF-8") from None
-    return value
+        raise BadRecord("bad-field", field, f"expected JSON, found {text[:40]!r}") from None
 
 
 def _bits(value: Any) -> int | None:
@@ -227,12 +180,7 @@ def _bits(value: Any) -> int | None:
     except (TypeError, ValueError, OverflowError):
         bits = 0
     if isinstance(value, bool) or not 9 <= bits <= 16:
-        raise _Bad("bad-field", "bits", f"expected a whole number from 9 to 16, found {value!r}")
+        raise BadRecord(
+            "bad-field", "bits", f"expected a whole number from 9 to 16, found {value!r}"
+        )
     return bits
-
-
-def _kind(value: Any) -> str:
-    names = {dict: "an object", list: "a list", bool: "true/false", type(None): "nothing"}
-    return names.get(
-        type(value), "a number" if isinstance(value, int | float) else repr(value)[:40]
-    )

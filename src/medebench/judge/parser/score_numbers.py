@@ -97,11 +97,14 @@ class RubricScale:
     top: int = 10
     #: Words of the names of scores, which may follow a number at once: "EA 7 VQ 8".
     names: tuple[str, ...] = ()
+    #: Numbers of things, whole ones: there is no share of them.
+    counts: bool = False
 
     @property
     def tops(self) -> tuple[int, ...]:
         """Scales, by their greatest number, that can be turned into this one."""
-        return tuple(sorted({1, 10, 100, self.top})) if self.low == 0 else (self.top,)
+        shares = self.low == 0 and not self.counts
+        return tuple(sorted({1, 10, 100, self.top})) if shares else (self.top,)
 
     @property
     def plain(self) -> Scale:
@@ -232,6 +235,8 @@ def _checked(
     value: float, said: str, end: int, of: RubricScale, *, explicit: bool = False
 ) -> Reading:
     value = round(value, 6) + 0.0
+    if of.counts and value % 1:
+        return Reading(None, f"is not a whole number ({said})", end, explicit)
     if not of.low <= value <= of.top:
         return Reading(None, f"is outside {of.low}-{of.top} ({said})", end, explicit)
     return Reading(value, None, end, explicit)

@@ -75,12 +75,17 @@ class Vocabulary:
     """The names of a rubric's scores, ready to be found in an answer, and the scale of these."""
 
     def __init__(
-        self, labels: Mapping[str, Label], scores: Iterable[str], low: int = 0, top: int = 10
+        self,
+        labels: Mapping[str, Label],
+        scores: Iterable[str],
+        low: int = 0,
+        top: int = 10,
+        counts: bool = False,
     ) -> None:
         self.labels = labels
         named = [label.short for label in labels.values() if label.short]
         named += [labels[score].key.partition("_")[0] for score in scores]
-        self.scale = RubricScale(low, top, tuple(named))
+        self.scale = RubricScale(low, top, tuple(named), counts)
         self._names = list(labels)
         groups = (f"(?P<s{n}>{_pattern(one)})" for n, one in enumerate(labels.values()))
         #: A name of a score anywhere in a text.

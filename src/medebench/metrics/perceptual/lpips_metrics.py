@@ -90,15 +90,20 @@ class Lpips(BatchMetric):
         weights: str | None = None,
         device: str = "auto",
         batch: int | None = None,
+        *,
+        net: str | None = None,
+        published: bool | None = None,
     ) -> None:
         self.info = info
-        self.net = info.name.split("_")[1]
+        self.net = net or info.name.split("_")[1]
         self.backbone = BACKBONES[self.net]
         self.device = device
         self.batch = batch
         #: Pictures that went through the network for this metric.
         self.passes = 0
-        self._low = low_for(published=info.name.endswith("_published"))
+        if published is None:
+            published = info.name.endswith("_published")
+        self._low = low_for(published)
         self._weights = weights or f"lpips-{self.net}"
 
     @cached_property

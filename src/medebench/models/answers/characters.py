@@ -35,12 +35,17 @@ def uniform(text: str) -> str:
 
 def without_thoughts(text: str) -> str:
     """The answer proper. What is thought and not closed hides all that follows it."""
-    finals = list(_FINAL_PART.finditer(text))
-    if finals:
-        text = text[finals[-1].end() :]
-    kept: list[str] = []
+    kept, _ = spoken_parts(text)
+    return "\n".join(text[start:end] for start, end in kept).strip("\ufeff \n\t")
+
+
+def spoken_parts(text: str) -> tuple[list[tuple[int, int]], bool]:
+    """Where the answer proper stands, and whether a thought was never closed."""
     start, depth = 0, 0
-    for tag in _THOUGHT.finditer(text):
+    for final in _FINAL_PART.finditer(text):
+        start = final.end()
+    kept: list[tuple[int, int]] = []
+    for tag in _THOUGHT.finditer(text, start):
         if tag["end"] or tag["end2"] or tag["end3"]:
             if depth == 0:
                 # The opening tag was part of the chat template: all so far was thought.
@@ -49,11 +54,11 @@ def without_thoughts(text: str) -> str:
             start = tag.end()
         else:
             if depth == 0:
-                kept.append(text[start : tag.start()])
+                kept.append((start, tag.start()))
             depth += 1
     if depth == 0:
-        kept.append(text[start:])
-    return "\n".join(kept).strip("\ufeff \n\t")
+        kept.append((start, len(text)))
+    return kept, depth > 0
 
 
 _MARKUP = re.compile(r"\*+|`+|\$+|__+|(?<!\w)_(?=\w)|(?<=\w)_(?!\w)|</?[a-zA-Z][^<>\n]{0,60}>")

@@ -48,3 +48,11 @@ def is_filtered(finish: str) -> bool:
 def is_refusal(text: str) -> bool:
     """Whether a text without any score declines to give one."""
     return bool(_REFUSAL.search(text[:_HEAD]))
+
+
+_SECTIONS = re.compile(r"\b(?:findings?|impression|technique|conclusion|befund)\b\W{0,4}:", re.I)
+
+
+def declines(text: str) -> bool:
+    """Whether an answer declines to answer; a report may say that something cannot be seen."""
+    return is_refusal(text) and not _SECTIONS.search(text[: 4 * _HEAD])

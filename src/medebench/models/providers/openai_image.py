@@ -31,6 +31,10 @@ from medebench.models.tally import patches
 #: How the server calls a picture or an order that it does not want to touch.
 _REFUSALS = {"moderation_blocked", "content_policy_violation"}
 
+#: All but these answer with an address unless they are told otherwise, and these refuse to be told.
+_SENDS_BYTES = "gpt-image"
+_AS_BYTES = {"response_format": "b64_json"}
+
 #: GPT Image 1: (square, portrait, landscape).
 _TABLE = {"low": (272, 408, 400), "medium": (1056, 1584, 1568), "high": (4160, 6240, 6208)}
 #: GPT Image 2: how finely the longer side is divided.
@@ -38,7 +42,10 @@ _FINENESS = {"low": 16, "medium": 48, "high": 96}
 
 
 class OpenAIImage(OpenAI):
-    """`images.edit`: all pictures of the question go along, the texts are the order."""
+    """`images.edit`: all pictures of the question go along, the texts are the order.
+
+    Without a picture it is `images.generate`.
+    """
 
     gives: ClassVar[frozenset[str]] = frozenset({"image"})
     unknown: ClassVar[frozenset[str]] = frozenset({"temperature", "seed", "schema", "token_limit"})
@@ -78,12 +85,13 @@ class OpenAIImage(OpenAI):
         ]
         wish = {name: value for name, value in (ask.picture or {}).items() if name in allowed}
         try:
-            done = await connection.images.edit(
-                model=self.model,
-                prompt="\n\n".join(filter(None, texts)),
-                image=files if len(files) > 1 else files[0],
-                **wish,
-            )
+            order: dict[str, Any] = {"prompt": "\n\n".join(filter(None, texts)), **wish}
+            if files:
+                order["image"] = files if len(files) > 1 else files[0]
+                done = await connection.images.edit(model=self.model, **order)
+            else:
+                order |= {} if _SENDS_BYTES in self.model else _AS_BYTES
+                done = await connection.images.generate(model=self.model, **order)
         except self._module.BadRequestError as error:
             if error.code not in _REFUSALS:
                 raise

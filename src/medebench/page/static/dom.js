@@ -49,17 +49,32 @@ MB.p = (value) => {
   return value < 0.001 ? "< 0.001" : value.toFixed(3);
 };
 
+// A text with some of its parts marked: [from, to, kind, words]; parts may overlap.
+MB.marked = (text, marks = []) => {
+  if (!marks.length) return [text];
+  const letters = [...text]; // places are counted in whole characters
+  const edges = [...new Set([0, letters.length, ...marks.flatMap(([from, to]) => [from, to])])].sort((a, b) => a - b);
+  return edges.slice(0, -1).map((from, i) => {
+    const part = letters.slice(from, edges[i + 1]).join("");
+    const over = marks.filter(([start, stop]) => start <= from && stop >= edges[i + 1]);
+    if (!over.length) return part;
+    const words = over.map((one) => one[3]).filter(Boolean).join("; ");
+    return MB.el("mark", { class: over.map((one) => `mark-${one[2]}`).join(" "), title: words || null, text: part });
+  });
+};
+
 // A text, cut where it is long, with a button that shows all of it.
-MB.long = (text, most = 700) => {
+MB.long = (text, marks = [], most = 700) => {
   const box = MB.el("div", { class: "long" });
   const show = (all) => {
     const cut = all ? text : `${text.slice(0, most - 100).trimEnd()}…`;
-    MB.fill(box, MB.el("span", { text: cut }), MB.el("button", {
+    const inside = marks.filter(([from, to]) => from < cut.length && (all || to < most - 100));
+    MB.fill(box, MB.el("span", {}, ...MB.marked(cut, inside)), MB.el("button", {
       type: "button", class: "quiet", "aria-expanded": String(all), onclick: () => show(!all),
       text: all ? "Show less" : `Show all ${text.length.toLocaleString("en")} characters`,
     }));
   };
   if (text.length > most) show(false);
-  else box.textContent = text;
+  else box.append(...MB.marked(text, marks));
   return box;
 };

@@ -52,8 +52,8 @@ MB.packs = (() => {
   // The texts and further pictures that came with an output.
   const card = (number, key) => load("cards", names[Math.floor(number / together)]).then((found) => {
     const text = found[key] && found[key].startsWith("=") ? found[found[key].slice(1)] : found[key];
-    const { texts, images } = text ? JSON.parse(text) : { texts: [], images: [] };
-    return { texts, images: images.map(([label, name, width, height, mark]) => ({ label, key: name, width, height, mark })) };
+    const { texts, images, wanted = [] } = text ? JSON.parse(text) : { texts: [], images: [] };
+    return { texts, wanted, images: images.map(([label, name, width, height, mark]) => ({ label, key: name, width, height, mark })) };
   });
 
   // A picture that is no larger than a thumbnail is its own large view.

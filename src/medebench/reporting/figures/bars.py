@@ -63,7 +63,7 @@ def _panel(subject: Subject, axes: Axes, score: Score, places: list[float]) -> N
     for entry, place in zip(subject.material.entries, places, strict=True):
         found = subject.statistics.overall.get((subject.material.basis, entry.name, score.name))
         colour = subject.colours[entry.index].light
-        one = found.micro if found else Estimate()
+        one = found.of(subject.material.mean) if found else Estimate()
         if one.value is None:
             axes.text(0.02, place, "no score", va="center", color=MUTED.light, fontsize=7)
             continue

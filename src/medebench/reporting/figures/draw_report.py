@@ -97,6 +97,7 @@ def _sketches(subject: Subject) -> Iterator[Sketch]:
     editing, group = subject.material.editing, subject.material.groups[0]
     present = [name for name in HEADLINES if editing and subject.material.score(name)]
     only = ", models only" if subject.material.models and subject.material.controls else ""
+    over = "cases" if subject.material.mean == "micro" else group.plural
     for headline in present or [""]:
         end = f"-{headline}" if len(present) > 1 else ""
         when = headline if end else ""
@@ -105,7 +106,7 @@ def _sketches(subject: Subject) -> Iterator[Sketch]:
         yield Sketch(
             f"bars{end}",
             "Scores with 95 % intervals",
-            f"Mean over cases; controls are hatched.{note}",
+            f"Mean over {over}; controls are hatched.{note}",
             lambda leads=leads: bars.draw(subject, leads),  # type: ignore[misc]
             when,
         )
@@ -117,13 +118,15 @@ def _sketches(subject: Subject) -> Iterator[Sketch]:
                 lambda leads=leads: tradeoff.draw(subject, leads),  # type: ignore[misc]
                 when,
             )
-        yield Sketch(
-            f"radar{end}",
-            f"Scores by {group.words}",
-            f"Mean over the cases of each {group.words}{only}; further out is better.{note}",
-            lambda leads=leads: radar.draw(subject, leads),  # type: ignore[misc]
-            when,
-        )
+        # Of several kinds of work, most have only some of the scores.
+        if not subject.material.mixed:
+            yield Sketch(
+                f"radar{end}",
+                f"Scores by {group.words}",
+                f"Mean over the cases of each {group.words}{only}; further out is better.{note}",
+                lambda leads=leads: radar.draw(subject, leads),  # type: ignore[misc]
+                when,
+            )
     if editing:
         yield Sketch(
             "inflation",

@@ -17,7 +17,7 @@ MB.caseView = (() => {
       width: one.width, height: one.height,
     })));
     const shots = one.shots.map((shot) => ({ name: shot.label, ...shot }));
-    return [...shots, ...outputs.filter(({ key }) => key || store.data.gives.includes("image"))];
+    return [...shots, ...outputs.filter(({ key }) => key || one.gives.includes("image"))];
   };
 
   const show = (kind, key, properties) => {
@@ -64,34 +64,53 @@ MB.caseView = (() => {
     const editing = Boolean($("case-outline").dataset.roi);
     const share = one.share === null ? (editing ? "no ROI" : "") : `${(100 * one.share).toFixed(1)} % of the frame`;
     const size = one.width ? `${one.width} × ${one.height}` : editing ? "unknown" : "";
-    const pairs = [...one.texts.filter(({ side }) => side !== "reference" || !worded).map(({ label, text }) => [label, text]),
+    const pairs = [...one.texts.filter(({ side }) => side !== "reference" || !worded).map(({ label, text, marks }) => [label, text, marks]),
       ...store.data.groups.map(([label], i) => [label, one.groups[i]]), ["ROI", share], ["Size", size], ["Trouble", one.trouble]];
-    MB.fill($("case-texts"), ...pairs.filter(([, text]) => text).flatMap(([name, text]) => [el("dt", { text: name }), el("dd", { dir: "auto" }, MB.long(text))]));
+    MB.fill($("case-texts"), ...pairs.filter(([, text]) => text).flatMap(([name, text, marks]) => [el("dt", { text: name }), el("dd", { dir: "auto" }, MB.long(text, marks))]));
   };
 
   // Texts that are to be compared: what was expected, and what came out.
   const worded = store.data.gives.includes("text") || store.runs.some((run) => store.hasCards(run.index));
   const figure = (image) => el("figure", {}, show(MB.packs.large(image), image.key, { alt: image.label, loading: "lazy" }), el("figcaption", { text: image.label }));
   const answer = (head, parts) => el("div", { class: "answer" }, el("h3", {}, ...head), ...parts);
-  const expected = (one) => one.texts.filter(({ side }) => side === "reference")
-    .map(({ label, text }) => answer([label], [el("div", { dir: "auto" }, MB.long(text))]));
+  // What was wanted, with what one of the outputs does not say marked in it.
+  const expected = (one, output = null, wanted = []) => one.texts.filter(({ side }) => side === "reference")
+    .map(({ label, text, marks }) => {
+      const own = wanted.filter(([name]) => name === label).flatMap(([, found]) => found);
+      const head = own.length ? [`${label}, beside `, MB.dot(output.run), output.name] : [label];
+      const block = answer(head, [el("div", { dir: "auto" }, MB.long(text, own.length ? own : marks))]);
+      block.classList.add("expected");
+      return block;
+    });
+  const WORDS = { right: "right", wrong: "wrong", unread: "could not be read" };
+  const readAs = ([kind, status, letter]) => el("p", { class: `read ${kind}` },
+    el("b", { text: WORDS[kind] }), kind === "unread" ? `: ${status.replaceAll("_", " ")}` : letter ? `: read as ${letter}` : "");
   const answers = (one) => {
     const box = $("case-answers");
     if (!worded) { MB.fill(box); return; }
-    const blocks = outputs.map(({ run, name, output }) => {
-      const block = answer([MB.dot(run), name], [el("p", { class: "trouble", text: output.card ? "" : output.trouble || "no text" })]);
-      if (output.card) MB.packs.card(one.index, output.card).then(({ texts: all, images }) => {
+    const beside = el("div", { class: "wanted" }, ...expected(one));
+    let first = true;
+    const blocks = outputs.map((picture) => {
+      const { run, name, output } = picture;
+      const block = answer([MB.dot(run), name], [output.read ? readAs(output.read) : null, el("p", { class: "trouble", text: output.card || (!output.trouble && !one.gives.includes("text")) ? "" : output.trouble || "no text" })]);
+      if (output.card) MB.packs.card(one.index, output.card).then(({ texts: all, images, wanted }) => {
         if (shown !== one) return;
         block.lastChild.remove();
-        block.append(...all.flatMap(([label, text]) => [
-          all.length > 1 ? el("p", { class: "sub", text: label }) : null, el("div", { dir: "auto" }, MB.long(text))]).filter(Boolean),
+        block.append(...all.flatMap(([label, text, marks]) => [
+          all.length > 1 ? el("p", { class: "sub", text: label }) : null, el("div", { dir: "auto" }, MB.long(text, marks))]).filter(Boolean),
         ...images.map(figure));
+        if (!wanted.length) return;
+        const compare = () => {
+          MB.fill(beside, ...expected(one, picture, wanted));
+          for (const other of box.querySelectorAll(".compare")) other.setAttribute("aria-pressed", String(other === button));
+        };
+        const button = el("button", { type: "button", class: "quiet compare", text: "Compare", title: "Mark what the reference says and this does not", "aria-pressed": "false", onclick: compare });
+        block.firstChild.append(button);
+        if (first) { first = false; compare(); }
       });
       return block;
     });
-    const wanted = expected(one);
-    for (const block of wanted) block.classList.add("expected");
-    MB.fill(box, ...wanted, ...blocks);
+    MB.fill(box, beside.children.length ? beside : null, ...blocks);
   };
 
   const scoreCell = (picture, score) => {
@@ -106,14 +125,15 @@ MB.caseView = (() => {
     el("small", { "data-why": `${run.index} ${output.k}`, text: found && !found.type ? store.reason(run.index, output.place, "success") : "" }));
   const heads = () => (store.typeNames.size ? [el("th", { scope: "col", text: "Finding" })] : []);
 
-  const table = () => MB.fill($("case-scores"),
-    el("thead", {}, el("tr", {}, el("th", { scope: "col", text: "Run" }), ...heads(), ...store.scores.map((score) => el("th", { scope: "col", class: "n", text: score.label, title: score.summary })))),
+  // In a set of several kinds of work most scores are about other cases.
+  const table = (scores) => MB.fill($("case-scores"),
+    el("thead", {}, el("tr", {}, el("th", { scope: "col", text: "Run" }), ...heads(), ...scores.map((score) => el("th", { scope: "col", class: "n", text: score.label, title: score.summary })))),
     el("tbody", {}, ...outputs.map((picture) => el("tr", {},
       el("th", { scope: "row" }, el("span", { class: "who" }, MB.dot(picture.run), picture.name),
         picture.output.size ? el("small", { text: `was ${picture.output.size}` }) : null,
         picture.output.trouble ? el("small", { class: "trouble", text: picture.output.trouble }) : null),
       ...(store.typeNames.size ? [findingCell(picture)] : []),
-      ...store.scores.map((score) => scoreCell(picture, score))))));
+      ...scores.map((score) => scoreCell(picture, score))))));
 
   // Why an output has its type, and what its editor looked for, stand with the details.
   const isFinding = ([, , metric, field]) => (metric === "success" && field === "why") || (metric === "attention_iou" && field === "concept");
@@ -172,7 +192,7 @@ MB.caseView = (() => {
     strip();
     texts(one);
     answers(one);
-    table();
+    table(store.scores.filter((score) => store.about(one.index, score.name)));
     said(one);
     if (pictures.length) draw();
   };

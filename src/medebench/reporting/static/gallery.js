@@ -25,31 +25,34 @@ MB.gallery = (() => {
   }, ...children);
   const plainTile = (one, shot) => tile(one, null, `${shot.label} of case ${one.key}`, { class: "tile" },
     layers(one, shot, false), el("span", { class: "label", text: shot.label }));
-  const textTile = (one, { label, text }) => tile(one, null, `${label} of case ${one.key}`, { class: "tile expected" },
-    el("span", { class: "snippet", dir: "auto", text }), el("span", { class: "label", text: label }));
+  const textTile = (one, { label, text, marks }) => tile(one, null, `${label} of case ${one.key}`, { class: "tile expected" },
+    el("span", { class: "snippet", dir: "auto" }, ...MB.marked(text, marks)), el("span", { class: "label", text: label }));
 
-  const hasImages = store.data.gives.includes("image");
   const hasTexts = store.data.gives.includes("text") || store.runs.some((run) => store.hasCards(run.index));
 
   const outputTile = (one, run, metric) => {
     const outputs = store.outputs(run.index, one.index);
     if (!outputs.length) return null;
     const [first] = outputs;
+    const images = one.gives.includes("image");
     const value = store.caseValue(run.index, one.index, metric.name);
+    const about = store.about(one.index, metric.name);
+    const readAs = { right: "right", wrong: "wrong", unread: "not readable" };
     const more = outputs.length > 1 ? ` ×${outputs.length}` : "";
-    const score = value === null ? el("span", { class: "value none", text: "no score", title: store.reason(run.index, first.place, metric.name) })
+    const score = !about ? el("span", { class: `value read ${first.read ? first.read[0] : ""}`, text: first.read ? readAs[first.read[0]] : "" })
+      : value === null ? el("span", { class: "value none", text: "no score", title: store.reason(run.index, first.place, metric.name) })
       : el("span", { class: "value", text: MB.number(metric, value) });
     const name = `${run.name}, case ${one.key}, ${metric.label} ${value === null ? "missing" : MB.number(metric, value)}`;
     const text = first.card ? el("span", { class: "snippet", dir: "auto", "data-card": first.card })
-      : !hasImages && first.trouble ? el("span", { class: "snippet none", text: first.trouble }) : null;
+      : !images && first.trouble ? el("span", { class: "snippet none", text: first.trouble }) : null;
     return tile(one, run.index, name, { class: "tile", title: first.trouble || run.name },
-      hasImages ? layers(one, { key: first.picture, width: one.width, height: one.height }, true) : null, text,
+      images ? layers(one, { key: first.picture, width: one.width, height: one.height }, true) : null, text,
       el("span", { class: "label" }, MB.dot(run), el("span", { class: "run", text: run.name + more })), score);
   };
 
   // What was asked: the first text without its label, which says nothing new.
-  const asked = (one) => one.texts.filter(({ side }) => side === "case").flatMap(({ label, text }, i) => [
-    i ? el("p", { class: "sub", text: label }) : null, el("p", { class: "prompt", dir: "auto", text })]);
+  const asked = (one) => one.texts.filter(({ side }) => side === "case").flatMap(({ label, text, marks }, i) => [
+    i ? el("p", { class: "sub", text: label }) : null, el("p", { class: "prompt", dir: "auto" }, ...MB.marked(text, marks))]);
 
   // Images stay small; texts need room, and stand below them.
   const tiles = (one, outputs) => {
@@ -79,7 +82,8 @@ MB.gallery = (() => {
       const key = text.dataset.card;
       text.removeAttribute("data-card");
       MB.packs.card(Number(article.dataset.number), key).then(({ texts }) => {
-        text.textContent = texts.map(([, words]) => words).join("\n\n").slice(0, SNIPPET);
+        if (texts.length === 1) MB.fill(text, ...MB.marked(texts[0][1].slice(0, SNIPPET), (texts[0][2] || []).filter(([, to]) => to <= SNIPPET)));
+        else text.textContent = texts.map(([, words]) => words).join("\n\n").slice(0, SNIPPET);
       });
     }
   };

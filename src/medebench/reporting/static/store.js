@@ -13,10 +13,10 @@ MB.store = (() => {
 
   const cases = packed.cases.map((row, index) => ({
     index, key: row[0], groups: row[1].map((number, i) => packed.groups[i][number]),
-    texts: row[2].map(([label, text, side]) => ({ label, text, side })).filter((one) => one.text),
+    texts: row[2].map(([label, text, side, marks]) => ({ label, text, side, marks: marks || [] })).filter((one) => one.text),
     shots: row[3].map(([label, key, width, height, mark]) => ({ label, key, width, height, mark })),
     outline: row[4], width: row[5], height: row[6], share: row[7],
-    trouble: row[8] === null ? "" : packed.reasons[row[8]],
+    trouble: row[8] === null ? "" : packed.reasons[row[8]], gives: row[9] || data.gives,
   }));
   const byKey = new Map(cases.map((one) => [one.key, one]));
 
@@ -35,7 +35,7 @@ MB.store = (() => {
     const trouble = columns.trouble[place];
     return {
       run: runs[run], place, k: columns.k[place], picture: columns.picture[place], card: columns.card[place] || "",
-      size: columns.size[place] || "",
+      size: columns.size[place] || "", read: (columns.read || {})[place] || null,
       trouble: trouble === undefined ? "" : packed.reasons[trouble],
     };
   };
@@ -52,6 +52,10 @@ MB.store = (() => {
     const column = packed.outputs[run].values[metric];
     return column === undefined ? null : column[place];
   };
+
+  // Whether any output of the case has this score, or a reason why not.
+  const about = (number, metric) => runs.some(({ index }) => (places[index].get(number) || []).some((place) => (
+    value(index, place, metric) !== null || (packed.outputs[index].why[metric] || {})[place] !== undefined)));
 
   const reason = (run, place, metric) => {
     const why = (packed.outputs[run].why[metric] || {})[place];
@@ -78,6 +82,6 @@ MB.store = (() => {
   return {
     data, runs, scores, cases, byName, byKey, groups: packed.groups,
     hasDetails: new Set(data.detailChunks), chunkOf: (one) => Math.floor(one.index / CHUNK),
-    typeNames, found, outputs, value, reason, caseValue, has, hasCards, details,
+    typeNames, found, outputs, value, about, reason, caseValue, has, hasCards, details,
   };
 })();

@@ -93,9 +93,12 @@
     const score = byName.get(groupScore.value);
     const basis = groupBasis ? groupBasis.value : data.basis;
     const chosen = finer() ? finer().value : data.groups[0][1];
-    const heads = data.groups.filter(([, plural], i) => i === 0 || plural === chosen).map(([label]) => label);
-    const { rows, cells } = data.finer[chosen][basis];
-    const grid = cells[score.name];
+    const heads = data.groups.find(([, plural]) => plural === chosen)[2];
+    const all = data.finer[chosen][basis];
+    // A score of some kinds of work has nothing to say of the others.
+    const there = all.rows.map((_, i) => i).filter((i) => all.cells[score.name][i].some((one) => one));
+    const rows = there.map((i) => all.rows[i]);
+    const grid = there.map((i) => all.cells[score.name][i]);
     const known = grid.flat().filter((cell) => cell && cell[0] !== null).map((cell) => cell[0]);
     const low = Math.min(...known);
     const high = Math.max(...known);

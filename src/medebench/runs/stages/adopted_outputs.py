@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from medebench.errors import ImageError, one_line
 from medebench.files import unwritable
@@ -15,8 +16,8 @@ from medebench.runs.ledger import CaseRow, OutputRow
 from medebench.runs.stages.output_stage import Found, OutputStage
 from medebench.runs.visits import Opened, Target
 
-#: By case id and k, the file of each part of an output.
-AdoptedFiles = dict[str, dict[int, dict[Part, Path]]]
+#: By case id and k, what there is of each part: a file, the text itself, or why there is nothing.
+AdoptedFiles = dict[str, dict[int, dict[Part, Path | str | Reason]]]
 
 
 class AdoptedOutputs(OutputStage):
@@ -39,28 +40,51 @@ class AdoptedOutputs(OutputStage):
 
     def _take(self, target: Target) -> OutputRow:
         start, known = time.perf_counter(), self._known.get(target.place)
-        paths = self._files[target.case_id][target.k]
+        given = self._files[target.case_id][target.k]
+        found, without = _parts(given)
 
-        def row(sha: str | None, why: Reason | None, **detail: str) -> OutputRow:
+        def row(sha: str | None, why: Reason | None, **detail: Any) -> OutputRow:
             seconds = time.perf_counter() - start
             return OutputRow(*target.place, sha, why, None, detail, seconds)
 
-        try:
-            found = Stored({part: read_file(path) for part, path in paths.items()})
-            same = known is not None and known.detail.get("original") == found.sha256
-            if known is not None and same and target.files.are_there():
-                return known
-            taken = Stored({part: _as_ours(part, paths[part], found.data[part]) for part in paths})
-            target.files.write(taken)
-        except ImageError as error:
+        if not found:
             # What an earlier adoption copied is not the output any more.
             target.files.remove()
-            return row(None, Reason("unreadable", one_line(str(error))))
+            return row(None, next(iter(without.values())))
+        original = Stored({part: came for part, (came, _) in found.items()}).sha256
+        same = known is not None and known.detail.get("original") == original
+        if known is not None and same and target.files.are_there():
+            return known
+        taken = Stored({part: ours for part, (_, ours) in found.items()})
+        try:
+            target.files.write(taken)
         except OSError as error:
             # No fault of this output: the next ones would fail as well.
             raise unwritable(target.files.paths[0], error) from error
-        names = ", ".join(path.name for path in paths.values())
-        return row(taken.sha256, None, file=names, original=found.sha256)
+        paths = [given[part] for part in found]
+        names = ", ".join(one.name for one in paths if isinstance(one, Path))
+        detail: dict[str, Any] = {"file": names} if names else {}
+        if without:
+            detail["without"] = {part: str(why) for part, why in without.items()}
+        return row(taken.sha256, None, **detail, original=original)
+
+
+def _parts(
+    given: Mapping[Part, Path | str | Reason],
+) -> tuple[dict[Part, tuple[bytes, bytes]], dict[Part, Reason]]:
+    """The bytes of each part as they came and as we keep them; and why others are not there."""
+    found: dict[Part, tuple[bytes, bytes]] = {}
+    without: dict[Part, Reason] = {}
+    for part, one in given.items():
+        if isinstance(one, Reason):
+            without[part] = one
+            continue
+        try:
+            came = read_file(one) if isinstance(one, Path) else one.encode()
+            found[part] = came, _as_ours(part, one, came) if isinstance(one, Path) else came
+        except ImageError as error:
+            without[part] = Reason("unreadable", one_line(str(error)))
+    return found, without
 
 
 def _as_ours(part: Part, path: Path, data: bytes) -> bytes:

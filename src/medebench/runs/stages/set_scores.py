@@ -183,7 +183,7 @@ def _vector(one: Shown | str, vectors: dict[str, Features | str]) -> Features | 
 def _rows(
     run: Run, ledger: Ledger, metric: SetMetric, found: _Gathered, missing: int
 ) -> list[SetRow]:
-    cases = ledger.cases()
+    cases = ledger.clustered_cases()
     groups: dict[str, set[str]] = {}
     for case_id, _ in found.outputs:
         for leading in run.task.groups[:1]:

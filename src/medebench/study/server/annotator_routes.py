@@ -146,6 +146,7 @@ def _show(service: Service, name: str, number: int, versions: list[Answer]) -> d
             for one in [case.outputs[key]]
         },
         "flicker": case.comparable,
+        "gives": case.gives or service.study.design.gives,
         "width": case.width,
         "height": case.height,
         **said,

@@ -1,4 +1,4 @@
-"""What can be set for an editor behind an API."""
+"""What can be set for a system behind an API."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from medebench.settings import Settings
+from medebench.systems.input_images import Several
 from medebench.systems.setting_types import PLACE, Address, Wording
 
 WORDING = (
@@ -19,21 +20,28 @@ WORDING = (
 )
 
 
-class ApiSettings(Settings):
+#: Where the model is shown no picture.
+PAINTING = (
+    "You paint pictures. Paint one picture as the text below says, and answer with it alone. "
+    "Write nothing into the picture and put no border around it.\n\n"
+    f"{PLACE}"
+)
+
+
+class CallSettings(Settings):
+    """What all systems behind APIs can be told."""
+
     runtime_only = frozenset({"max_cost", "timeout", "at_once", "deadline", "fresh"})
 
     model: str = Field(min_length=1, description="the vendor's name of the model")
     base_url: Address = Field(
         None, repr=False, description="another server that speaks the protocol; none: the vendor's"
     )
-    wording: Wording = Field(
-        WORDING, description=f"what the model is told; {PLACE} stands for the case's"
-    )
     image_size: int = Field(
         1024, ge=64, le=4096, description="longest side of a picture that is sent, in pixels"
     )
     tries: int = Field(
-        2, ge=1, le=10, description="how often to ask before an answer without a picture counts"
+        2, ge=1, le=10, description="how often to ask before an answer that is of no use counts"
     )
     max_cost: float | None = Field(
         None, ge=0, description="US dollars for the run; no call is sent that could exceed it"
@@ -44,7 +52,37 @@ class ApiSettings(Settings):
     fresh: bool = Field(False, description="ask again where an answer is kept already")
 
 
+class ChatSettings(CallSettings):
+    images: Several = Field(
+        "separate", description="several input images: each by itself, or on one numbered sheet"
+    )
+    max_tokens: int = Field(
+        2048, ge=1, le=200_000, description="longest answer, thoughts included; what is cut says so"
+    )
+    temperature: float | None = Field(
+        0.0, ge=0, le=2, description="how much answers vary; none: the model's own"
+    )
+
+
+class ApiSettings(CallSettings):
+    later = frozenset({"input"})
+
+    wording: Wording = Field(
+        WORDING, description=f"what the model is told; {PLACE} stands for the case's"
+    )
+    input: Literal["shown", "none"] = Field(
+        "shown", description="none: it paints from the words alone, and every table says so"
+    )
+
+    @property
+    def order(self) -> str:
+        """What the model is told; painting has other words unless they are the user's own."""
+        return PAINTING if self.input == "none" and self.wording == WORDING else self.wording
+
+
 class GeminiSettings(ApiSettings):
+    later = ApiSettings.later | {"gives", "images", "max_tokens"}
+
     demonstrations: int = Field(
         0, ge=0, le=8, description="cases of the same task that the model is shown first"
     )
@@ -56,6 +94,15 @@ class GeminiSettings(ApiSettings):
     )
     aspect_ratio: Literal["auto", "none"] = Field(
         "auto", description="auto: the nearest it draws in, padded to that; none: the model's own"
+    )
+    gives: Literal["auto", "text", "image", "both"] = Field(
+        "auto", description="what it answers with; auto: both, if it is not known to be for words"
+    )
+    images: Several = Field(
+        "separate", description="several input images: each by itself, or on one numbered sheet"
+    )
+    max_tokens: int = Field(
+        2048, ge=1, le=200_000, description="longest answer in words; what is cut says so"
     )
 
 

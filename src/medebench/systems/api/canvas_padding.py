@@ -43,6 +43,13 @@ class Padding:
         height, width = picture.shape[:2]
         return picture[self.top : height - self.bottom, self.left : width - self.right]
 
+    def cut_share(self, picture: Picture, width: int, height: int) -> Picture:
+        """The same of a padded picture in any resolution; what was padded has `width`, `height`."""
+        across = picture.shape[1] / (self.left + width + self.right)
+        down = picture.shape[0] / (self.top + height + self.bottom)
+        left, top = round(self.left * across), round(self.top * down)
+        return picture[top : top + round(height * down), left : left + round(width * across)]
+
 
 def nearest_size(width: int, height: int, sizes: Sequence[tuple[int, int]]) -> tuple[int, int]:
     """The one of `sizes` (width, height) whose shape needs the least padding."""

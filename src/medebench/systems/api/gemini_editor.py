@@ -1,10 +1,14 @@
-"""Google's Gemini models that draw, in a few shapes: pictures of another one are padded."""
+"""Google's Gemini models: those that draw do so in a few shapes, and other pictures are padded."""
 
 from __future__ import annotations
 
-from medebench.systems.api.api_editor import ApiEditor, Wish
+from medebench.models.model_lookup import find_provider
+from medebench.outputs import Part
+from medebench.systems.api.api_editor import Wish
 from medebench.systems.api.api_settings import GeminiSettings
 from medebench.systems.api.canvas_padding import nearest_size, padding_for
+from medebench.systems.api.unified_editor import UnifiedEditor
+from medebench.systems.picture_frame import keeps_frame
 from medebench.systems.request import Request
 
 
@@ -29,13 +33,17 @@ _GEMINI_3 = _both_ways(
 RATIOS = tuple(_GEMINI_3)
 
 
-class GeminiEditor(ApiEditor):
+class GeminiEditor(UnifiedEditor):
     _kind = "gemini"
-    summary = "a Gemini model that answers with pictures, over Google's API"
+    summary = "a Gemini model that answers with words, pictures or both, over Google's API"
     Settings = GeminiSettings
     needs = "the extra [judges], a key (GEMINI_API_KEY), money"
     _words = (300, 4096)
     example = "gemini:gemini-nano-banana-2.1,max_cost=5"
+
+    def __init__(self, settings: GeminiSettings) -> None:
+        super().__init__(settings)
+        self.gives = _given_by(settings)
 
     def _wish(self, request: Request) -> Wish:
         resolution, temperature = self.settings.resolution, self.settings.temperature
@@ -46,7 +54,19 @@ class GeminiEditor(ApiEditor):
         shapes = drawn_shapes(self.settings.model)
         size = nearest_size(width, height, list(shapes.values()))
         settings["aspect_ratio"] = next(ratio for ratio in shapes if shapes[ratio] == size)
+        several = "text" in request.gives and request.case.case.images
+        if not self.input_shown or several or not keeps_frame(request):
+            return Wish(settings, temperature)
         return Wish(settings, temperature, padding_for(width, height, size))
+
+
+def _given_by(settings: GeminiSettings) -> tuple[Part, ...]:
+    """A model that is listed without a price for pictures draws none."""
+    price = find_provider("gemini").prices.get(settings.model)
+    words_only = price is not None and price.image_out is None
+    if settings.gives == "auto":
+        return ("text",) if words_only else ("image", "text")
+    return ("image", "text") if settings.gives == "both" else (settings.gives,)
 
 
 def drawn_shapes(model: str) -> dict[str, tuple[int, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from medebench.systems.api.api_editor import ApiEditor, Wish
 from medebench.systems.api.api_settings import OpenAIImageSettings
 from medebench.systems.api.canvas_padding import nearest_size, padding_for
+from medebench.systems.picture_frame import keeps_frame
 from medebench.systems.request import Request
 
 #: What all of these models draw in; newer ones take others as well.
@@ -13,7 +14,7 @@ SIZES = ((1024, 1024), (1536, 1024), (1024, 1536))
 
 class OpenAIImageEditor(ApiEditor):
     _kind = "openai-image"
-    summary = "a GPT Image model, over OpenAI's API for editing pictures"
+    summary = "a GPT Image model, over OpenAI's API for editing or painting pictures"
     Settings = OpenAIImageSettings
     needs = "the extra [judges], a key (OPENAI_API_KEY), money"
     _words = (1, 256)
@@ -26,6 +27,10 @@ class OpenAIImageEditor(ApiEditor):
         if self.settings.quality != "auto":
             given["quality"] = self.settings.quality
         settings = {name: value for name, value in given.items() if value is not None}
+        if not self.input_shown:
+            settings.pop("input_fidelity", None)
+        if not self.input_shown or not keeps_frame(request):
+            return Wish(settings)
         return Wish(settings, padding=padding_for(width, height, size))
 
     def _size(self, width: int, height: int) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from medebench.models import Answer, Ask, Image
@@ -19,7 +20,7 @@ from medebench.models.writing.text_rules import words as count_words
 from medebench.models.writing.writer_prompts import Instruction
 from medebench.models.writing.written_answers import Reading
 
-KEY = "instruction"
+KEY, TEXT = "instruction", "answer"
 #: Of a picture's longer side, where nothing else is said.
 IMAGE_SIZE = 768
 #: Fewer words than this say neither what nor where.
@@ -105,6 +106,61 @@ speak of other pictures than you see, do not mention them.
 )
 
 
+_TWO = '{"answer": "<the text>", "instruction": "<the order>"}'
+FOR_PAINTER = Instruction(
+    name="text-and-order",
+    version=1,
+    system=f"""\
+You answer people who know medicine with a text and a picture. The text is yours; the picture is
+made by a program that works on pictures, to which you give an order. You are shown a medical
+picture and what is wanted of it.
+{_ABOUT}""",
+    before="The picture:",
+    task="""\
+What is wanted:
+{data}
+Look at the picture. Then write two things:
+- the text: in one to three plain sentences what the new picture shows and, where something was
+  changed, what that was;
+- the order to the program: what the new picture is to show, where, and what it must keep of the
+  picture you see. {shown}
+The order uses common words for shape, colour, brightness and texture; a medical term may stand
+only beside such words. Left and right are those of whoever looks at the picture. It has whole
+sentences, no list, and at most {words} words.
+Answer with one JSON object and no text around it:
+"""
+    + _TWO,
+    complaint=f"""\
+Your last answer is of no use:
+{{problems}}
+All that is wanted is a text and an order to a program, for research. Give both again, corrected,
+as one JSON object and nothing else:
+{_TWO}""",
+    schema={
+        "type": "object",
+        "properties": {TEXT: {"type": "string"}, KEY: {"type": "string"}},
+        "required": [TEXT, KEY],
+        "additionalProperties": False,
+    },
+)
+#: What the model is told of the program: whether it is shown the picture too.
+_SHOWN = {
+    True: "The program is shown the same picture.",
+    False: "The program is shown no picture: the order must describe all of the new one.",
+}
+
+
+def painter_ask(images: Sequence[str | Image], asked: str, words: int, input_shown: bool) -> Ask:
+    """As `editor_ask`, for a text beside the order."""
+    task = put(
+        FOR_PAINTER.task,
+        data=delimited(visible_line(asked)),
+        words=str(words),
+        shown=_SHOWN[input_shown],
+    )
+    return _ask(FOR_PAINTER, (FOR_PAINTER.before, *images, task), 2 * words)
+
+
 def editor_ask(picture: Image, asked: str, words: int) -> Ask:
     """Nothing of the case but its input picture and its instruction goes in."""
     task = put(FOR_EDITOR.task, data=delimited(visible_line(asked)), words=str(words))
@@ -150,14 +206,9 @@ def as_answer(instruction: str) -> str:
 def read_instruction(answer: Answer, most: int, earlier: Sequence[str]) -> Reading[str]:
     """The order in an answer, or what to complain about."""
     body = without_thoughts(uniform(answer.text))
-    finish = answer.finish.strip().lower()
-    if is_filtered(finish):
-        return Reading(problems=("the answer is a refusal",), refused=True)
-    if not body:
-        return Reading(problems=("the answer is empty",))
-    if finish in ("length", "max_tokens"):
-        return Reading(problems=("the answer was cut off: keep it shorter",))
-    found = list(_written(body))
+    if (unreadable := _unreadable(answer, body)) is not None:
+        return unreadable
+    found = [visible_line(one) for one in _written(body, KEY)]
     if not found:
         if is_refusal(body):
             return Reading(problems=("the answer is a refusal",), refused=True)
@@ -183,15 +234,59 @@ def instruction_problem(text: str, most: int, earlier: Sequence[str]) -> str | N
     return None
 
 
-def _written(body: str) -> Iterator[str]:
+@dataclass(frozen=True)
+class TextAndOrder:
+    """What a model says to people, and what it has a program do."""
+
+    text: str
+    order: str
+
+    def as_answer(self) -> str:
+        return json.dumps({TEXT: self.text, KEY: self.order}, ensure_ascii=False)
+
+
+def read_text_and_order(answer: Answer, most: int) -> Reading[TextAndOrder]:
+    """Both, or what to complain about: one without the other is of no use."""
+    body = without_thoughts(uniform(answer.text))
+    if (problem := _unreadable(answer, body)) is not None:
+        return problem
+    texts, orders = (list(_written(body, key)) for key in (TEXT, KEY))
+    if not texts or not orders:
+        if is_refusal(body):
+            return Reading(problems=("the answer is a refusal",), refused=True)
+        lacking = " and ".join(f"'{k}'" for k, one in ((TEXT, texts), (KEY, orders)) if not one)
+        return Reading(problems=(f"the answer holds no JSON object with {lacking}",))
+    if not texts[-1]:
+        return Reading(problems=(f"'{TEXT}' is empty",))
+    problem_of_order = instruction_problem(visible_line(orders[-1]), most, ())
+    if problem_of_order is not None:
+        refused = problem_of_order == "is a refusal"
+        return Reading(problems=(f"'{KEY}' {problem_of_order}",), refused=refused)
+    return Reading(TextAndOrder(texts[-1], visible_line(orders[-1])))
+
+
+def _unreadable(answer: Answer, body: str) -> Reading[Any] | None:
+    """What is wrong with an answer before anybody looks for JSON in it."""
+    finish = answer.finish.strip().lower()
+    if is_filtered(finish):
+        return Reading(problems=("the answer is a refusal",), refused=True)
+    if not body:
+        return Reading(problems=("the answer is empty",))
+    if finish in ("length", "max_tokens"):
+        return Reading(problems=("the answer was cut off: keep it shorter",))
+    return None
+
+
+def _written(body: str, key: str) -> Iterator[str]:
+    """What stands under a key, in the order in which it was written: drafts come first."""
     for found in find_objects(body):
-        yield from _inside(found.value)
+        yield from _inside(found.value, key)
 
 
-def _inside(value: Any) -> Iterator[str]:
+def _inside(value: Any, wanted: str) -> Iterator[str]:
     if isinstance(value, Pairs):
         for key, inner in value.items:
-            if key.strip().lower() == KEY and isinstance(inner, str):
-                yield visible_line(inner)
+            if key.strip().lower() == wanted and isinstance(inner, str):
+                yield inner.strip()
             else:
-                yield from _inside(inner)
+                yield from _inside(inner, wanted)

@@ -22,6 +22,7 @@ from medebench.systems.composed.drafts import Attempt, Opinion
 from medebench.systems.composed.prompts import (
     AFTER_REVIEW,
     IMAGE_SIZE,
+    as_answer,
     read_instruction,
     review_ask,
 )
@@ -133,7 +134,7 @@ class ByModel:
         previous = _encode(case, case.previous)
         ask = review_ask(previous, output, request.instruction, earlier, review, self._words)
         read = partial(read_instruction, most=self._words, earlier=earlier)
-        outcome = self.session.write(ask, read, AFTER_REVIEW)
+        outcome = self.session.write(ask, read, AFTER_REVIEW, as_answer)
         # Without new words the old ones get another seed, and the reason stands in the ledger.
         return outcome.value or latest.instruction, self.session.told(outcome)
 

@@ -18,7 +18,6 @@ from medebench.models.writing.writer_prompts import Instruction
 from medebench.models.writing.written_answers import Outcome, Reading
 from medebench.outputs import Output
 from medebench.settings import split_name
-from medebench.systems.composed.prompts import as_answer
 from medebench.systems.request import NotTried, Refused, Request
 from medebench.systems.returned_output import as_output
 from medebench.systems.shared_caller import SharedCaller
@@ -26,7 +25,6 @@ from medebench.systems.system import Editor
 from medebench.systems.system_lookup import find_system
 
 Result = TypeVar("Result")
-Read = Callable[[Answer], Reading[str]]
 
 
 class LlmSession:
@@ -55,12 +53,18 @@ class LlmSession:
             _not_tried(self.client.name, result.kind, result.reason)
         return result
 
-    def write(self, ask: Ask, read: Read, words: Instruction) -> Outcome[str]:
-        """An instruction, or the reason why there is none."""
+    def write(
+        self,
+        ask: Ask,
+        read: Callable[[Answer], Reading[Result]],
+        words: Instruction,
+        written: Callable[[Result], str],
+    ) -> Outcome[Result]:
+        """An instruction, or the reason why there is none; `written` puts it back into JSON."""
 
-        async def work(caller: Caller) -> Outcome[str]:
+        async def work(caller: Caller) -> Outcome[Result]:
             last = partial(_last, read)
-            return Outcome(**await obtain(caller, ask, last, words, TRIES, as_answer))
+            return Outcome(**await obtain(caller, ask, last, words, TRIES, written))
 
         got = self.ask(work)
         if isinstance(got, Failure):
@@ -69,7 +73,7 @@ class LlmSession:
             _not_tried(self.client.name, got.kind, got.reason)
         return got
 
-    def told(self, outcome: Outcome[str]) -> dict[str, Any]:
+    def told(self, outcome: Outcome[Any]) -> dict[str, Any]:
         """What stands in the ledger of how an instruction came about."""
         told: dict[str, Any] = {"model": self.client.name, "answered_by": outcome.model}
         spent = ("instruction", "cost", "tokens_in", "tokens_out", "tries", "cached")
@@ -82,7 +86,7 @@ def _not_tried(who: str, kind: str | None, reason: str) -> None:
         raise NotTried(f"{who}: {reason}")
 
 
-def _last(read: Read, answers: Sequence[Answer]) -> Reading[str]:
+def _last(read: Callable[[Answer], Reading[Result]], answers: Sequence[Answer]) -> Reading[Result]:
     return read(answers[-1])
 
 
@@ -105,6 +109,7 @@ class Wrapper(Editor):
         self._lacks: list[str] = []
         self.sees, self.judged_by = self._inner.sees, self._inner.judged_by
         self.demonstrations = self._inner.demonstrations
+        self.input_shown = self._inner.input_shown
 
     def problems(self) -> list[str]:
         return self._lacks + [f"{self._instance.name}: {one}" for one in self._inner.problems()]

@@ -1,4 +1,4 @@
-"""`command:`: a worker process with an environment of its own edits case after case."""
+"""`command:`: a worker process with an environment of its own works on case after case."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from typing import Any, ClassVar
 
 from medebench.errors import NotReadyError, one_line
 from medebench.files import read_bytes
-from medebench.images.picture import encode_png
-from medebench.outputs import Output
+from medebench.outputs import Output, Part
 from medebench.settings import Settings as AnySettings
 from medebench.systems.external import edit_protocol
 from medebench.systems.external.external_settings import CommandSettings
@@ -46,9 +45,11 @@ class CommandEditor(Editor):
     rest = "command"
     needs = "a worker script (docs/workers.md)"
     example = "'command:timeout=60,python worker.py --size 512'"
+    gives: tuple[Part, ...] = ("image", "text")
 
     def __init__(self, settings: CommandSettings) -> None:
         super().__init__(settings)
+        self.gives = settings.parts
         self.at_once = settings.workers
         self.demonstrations = settings.demonstrations
         self._words = words_of(settings.command)
@@ -80,6 +81,7 @@ class CommandEditor(Editor):
             self._free.put(place)
 
     def edit(self, request: Request) -> Output:
+        edit_protocol.require_given(request, self.gives)
         place = self._free.get()
         try:
             return self._edit(place, request)
@@ -113,16 +115,21 @@ class CommandEditor(Editor):
         return Path(self.settings.folder or ".").expanduser()
 
     def _edit(self, place: _Place, request: Request) -> Output:
-        picture = encode_png(request.case.previous)
+        images = list(edit_protocol.pictures(request))
         # Before the folder: where no worker starts, nothing is left behind.
         worker = self._worker(place)
+        if (needed := edit_protocol.version_for(request)) > worker.version:
+            raise Refused(
+                f"the worker speaks version {worker.version} of the protocol; texts, choices and "
+                f"several images need version {needed} (docs/workers.md)"
+            )
         folder = self._new_folder()
         try:
-            message = self._message(request, picture, folder)
+            message = self._message(request, images, folder, worker.version)
             answer = self._ask(place, worker, message)
             more = edit_protocol.introduced(worker.ready)
             edit_protocol.refuse_if_told(answer, more)
-            data = _output(answer, folder, message["output"])
+            data = _output(answer, folder, message["output"], "image" in request.gives)
             return edit_protocol.made(data, request, answer, more)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -157,7 +164,9 @@ class CommandEditor(Editor):
             if attempt:
                 time.sleep(_FIRST_PAUSE * 2**attempt)
             try:
-                place.worker = worker = Worker(self._words, self._started_in)
+                place.worker = worker = Worker(
+                    self._words, self._started_in, edit_protocol.VERSIONS
+                )
                 worker.wait_until_ready(self.settings.start_timeout)
                 return worker
             except Ended:
@@ -176,24 +185,31 @@ class CommandEditor(Editor):
         self._hopeless = one_line(f"the worker does not start: {last}")
         raise NotTried(self._hopeless)
 
-    def _message(self, request: Request, picture: bytes, folder: Path) -> dict[str, Any]:
-        image = folder / "input.png"
-        image.write_bytes(picture)
+    def _message(
+        self, request: Request, images: list[tuple[str, bytes]], folder: Path, version: int
+    ) -> dict[str, Any]:
+        paths = []
+        for number, (role, data) in enumerate(images):
+            path = folder / (f"input_{number}.png" if number else "input.png")
+            path.write_bytes(data)
+            paths.append({"role": role, "path": str(path)})
         shown = []
         for number, (before, after, instruction) in enumerate(
             edit_protocol.demonstrated(request), 1
         ):
-            paths = folder / f"before_{number}.png", folder / f"after_{number}.png"
-            paths[0].write_bytes(before)
-            paths[1].write_bytes(after)
-            both = {"before": str(paths[0]), "after": str(paths[1])}
+            pair = folder / f"before_{number}.png", folder / f"after_{number}.png"
+            pair[0].write_bytes(before)
+            pair[1].write_bytes(after)
+            both = {"before": str(pair[0]), "after": str(pair[1])}
             shown.append({**both, "instruction": instruction})
-        return {
-            **edit_protocol.describe(request, self._instruction(request), self._told()),
-            "image": str(image),
+        told = edit_protocol.describe(
+            request, self._instruction(request), self._told(), version
+        ) | {
+            "image": paths[0]["path"] if paths else None,
             "output": str(folder / "output.png"),
             "demonstrations": shown,
         }
+        return told if version == edit_protocol.VERSIONS[0] else told | {"images": paths}
 
     def _new_folder(self) -> Path:
         """A folder for the files of one case, in one that only we may read."""
@@ -206,10 +222,14 @@ class CommandEditor(Editor):
             return folder
 
 
-def _output(answer: Mapping[str, Any], folder: Path, asked_for: str) -> bytes:
+def _output(
+    answer: Mapping[str, Any], folder: Path, asked_for: str, is_wanted: bool
+) -> bytes | None:
     """The bytes of the picture the worker wrote; a reason for everything else it may have done."""
     if answer.get("done") is not True:
         raise Refused("the worker's answer says neither done nor refused")
+    if not is_wanted:
+        return None
     named = answer.get("output", asked_for)
     if not isinstance(named, str) or "\0" in named:
         raise Refused("the worker's answer names no path as its output")

@@ -1,24 +1,31 @@
-"""What editors that run elsewhere can be told."""
+"""What systems that run elsewhere can be told."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
+from medebench.outputs import Part
 from medebench.settings import Settings as AnySettings
 from medebench.workers.command_line import words_of
 
 
 class ExternalSettings(AnySettings):
-    """What all editors that run elsewhere can be told."""
+    """What all systems that run elsewhere can be told."""
 
     runtime_only = frozenset({"timeout"})
+    later = frozenset({"gives"})
 
     timeout: float = Field(600.0, gt=0, description="seconds for one case")
     demonstrations: int = Field(0, ge=0, le=64, description="solved cases to show with each")
     options: dict[str, Any] = Field({}, description="JSON that is passed on as `settings`")
+    gives: Literal["image", "text", "both"] = Field("image", description="what comes back")
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return ("image", "text") if self.gives == "both" else (self.gives,)
 
     @field_validator("options", mode="before")
     @classmethod

@@ -1,4 +1,4 @@
-"""`http:`: a server edits, one request a case."""
+"""`http:`: a server edits or answers, one request a case."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from typing import Any
 from pydantic import Field, field_serializer, field_validator
 
 from medebench.errors import InputError, one_line
-from medebench.images.picture import encode_png
 from medebench.models.endpoint import Endpoint, read_endpoint
 from medebench.models.fault import Fault, shown
 from medebench.models.retry import pause
 from medebench.models.secret import Scrubber, Secret
-from medebench.outputs import Output
+from medebench.outputs import Output, Part
 from medebench.systems.external import edit_protocol
 from medebench.systems.external.external_settings import ExternalSettings
 from medebench.systems.request import NotTried, Refused, Request
@@ -35,7 +34,7 @@ NOT_THE_CASE = {"connection", "busy", "denied", "missing", "quota"}
 #: After so many cases in a row that failed for such a reason, the rest is not tried.
 HOPELESS = 3
 #: What of an answer can reach the ledger.
-_KEPT = ("name", "identity", "refused", "detail")
+_KEPT = ("name", "identity", "refused", "detail", "text")
 _LIKE = "expected something like http://gpu-box:8000/edit"
 
 
@@ -64,14 +63,16 @@ class HttpSettings(ExternalSettings):
 class HttpEditor(Editor):
     """Posts picture and instruction, and takes the picture that comes back."""
 
-    summary = "a server of your own that edits"
+    summary = "a server of your own that edits or answers"
     Settings = HttpSettings
     rest = "url"
     needs = "a server (docs/workers.md)"
     example = "http:timeout=60,http://gpu-box:8000/edit"
+    gives: tuple[Part, ...] = ("image", "text")
 
     def __init__(self, settings: HttpSettings) -> None:
         super().__init__(settings)
+        self.gives = settings.parts
         self.at_once = settings.at_once
         self.demonstrations = settings.demonstrations
         self._endpoint = _endpoint(settings.url)
@@ -109,6 +110,7 @@ class HttpEditor(Editor):
     def edit(self, request: Request) -> Output:
         if self._stopped is not None:
             raise NotTried(f"not asked, since others failed: {self._stopped}")
+        edit_protocol.require_given(request, self.gives)
         body = _body(request, self.settings.options)
         try:
             answer = self._ask(body)
@@ -166,6 +168,9 @@ class HttpEditor(Editor):
     def _made(self, answer: Answer, request: Request) -> Output:
         if answer.kind.startswith("image/"):
             return edit_protocol.made(answer.data, request, {}, {})
+        if answer.kind == "text/plain" and tuple(request.gives) == ("text",):
+            text = self._scrub(answer.data.decode("utf-8", "replace"))
+            return edit_protocol.made(None, request, {"text": text}, {})
         said = parse(answer.data)
         if said is None:
             start = self._scrub(answer.data[:80].decode("utf-8", "replace"))
@@ -175,7 +180,9 @@ class HttpEditor(Editor):
         edit_protocol.refuse_if_told(said, more)
         if str(said.get("id", request.case.case.id)) != request.case.case.id:
             raise Refused("the server's answer is for another case")
-        return edit_protocol.made(_picture(said.get("image")), request, said, more)
+        wanted = "image" in request.gives
+        data = _picture(said.get("image")) if wanted else None
+        return edit_protocol.made(data, request, said, more)
 
     def _clean(self, said: Any) -> Any:
         """A server may tell what it was called with, key and all."""
@@ -194,14 +201,19 @@ def _endpoint(url: str) -> Endpoint:
 
 
 def _body(request: Request, options: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        **edit_protocol.describe(request, request.instruction, options),
-        "image_png": _text(encode_png(request.case.previous)),
+    version = edit_protocol.version_for(request)
+    images = [
+        {"role": role, "image_png": _text(data)} for role, data in edit_protocol.pictures(request)
+    ]
+    body = {
+        **edit_protocol.describe(request, request.instruction, options, version),
+        "image_png": images[0]["image_png"] if images else None,
         "demonstrations": [
             {"before_png": _text(before), "after_png": _text(after), "instruction": instruction}
             for before, after, instruction in edit_protocol.demonstrated(request)
         ],
     }
+    return body if version == edit_protocol.VERSIONS[0] else body | {"images": images}
 
 
 def _text(data: bytes) -> str:

@@ -27,6 +27,7 @@ class SeedX(CommandEditor):
     needs = "a checkout of SEED-X with its weights, and a GPU"
     example = "'seed-x:seedx/bin/python seedx_worker.py'"
 
+    gives = ("image",)
     settings: SeedXSettings
 
     def problems(self) -> list[str]:

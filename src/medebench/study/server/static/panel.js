@@ -27,7 +27,7 @@ class Panel {
     this.leaving = false; // this one is being saved for good
     this.clock = new Clock();
     this.view = new View((zoom) => { $("zoom").textContent = `${Math.round(zoom * 100)} %`; });
-    this.tiles = new Tiles(this.view, study.pictures, study.gives, (name) => this.enlarge(name));
+    this.tiles = new Tiles(this.view, study.pictures, (name) => this.enlarge(name));
     this.board = new Board($("dimensions"), study.dimensions, (key, slots, joined) => this.changed(key, slots, joined));
     this.keys = new Keys(this);
     this.large = new Large(this.view, (event) => this.keys.command(event));

@@ -48,14 +48,11 @@ export const words = (text, label) => el("div", { class: text === null ? "prose 
 
 export class Tiles {
   // `owner` says whose images are meant: the same address is another image for the next person.
-  constructor(view, owner, gives, enlarge) {
+  constructor(view, owner, enlarge) {
     this.view = view;
     this.owner = owner;
-    this.reads = gives.includes("text");
-    this.draws = gives.includes("image");
     this.enlarge = enlarge;
     this.grid = $("pictures");
-    this.grid.classList.toggle("with-texts", this.reads);
     const resized = new ResizeObserver(() => this.fit());
     resized.observe(this.grid.parentElement);
     resized.observe(this.grid.closest("main"));
@@ -64,6 +61,10 @@ export class Tiles {
   show(task) {
     this.flicker(false);
     this.task = task;
+    // Of several kinds of work, each case asks for its own parts.
+    this.reads = task.gives.includes("text");
+    this.draws = task.gives.includes("image");
+    this.grid.classList.toggle("with-texts", this.reads);
     this.given = task.images.map(({ name }) => name);
     this.names = [...this.given, ...task.letters];
     const given = this.given.map((name) => this.tile(name));

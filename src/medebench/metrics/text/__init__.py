@@ -1,0 +1,1 @@
+"""Metrics of texts: pure functions of an answer and its reference."""
