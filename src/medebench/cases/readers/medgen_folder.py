@@ -100,6 +100,9 @@ def is_medgen(file: Path) -> bool:
 
 
 def _is_record(record: dict[str, Any]) -> bool:
+    # A table of our own may hold the same facts, beside an image by our name.
+    if "previous" in record:
+        return False
     if not _MARKS.isdisjoint(record):
         return True
     sample = record.get("sample_id")
