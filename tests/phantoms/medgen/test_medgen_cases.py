@@ -75,8 +75,11 @@ def test_the_same_seed_gives_the_same_set(cases, tmp_path, monkeypatch):
 
 
 def test_made_folders_are_read_by_the_plain_reader(cases):
-    again = plain_folder.read(cases.root / "cases.jsonl", "medgen")
-    assert again.fingerprint == cases.fingerprint
+    for again in (
+        plain_folder.read(cases.root / "cases.jsonl", "medgen"),
+        load_cases(cases.root, task="medgen"),
+    ):
+        assert again.fingerprint == cases.fingerprint and again.task == "medgen"
     sharper = of_task(cases, "resolution-editing")
     assert {case.grid for case in sharper} == {"reference"}
     assert {case.grid for case in cases} == {"previous", "reference"}
