@@ -14,6 +14,7 @@ from medebench.cases.case import Case
 from medebench.cases.open_case import OpenCase
 from medebench.encoders.encoder import Encoder, Features
 from medebench.images.picture import Picture
+from medebench.models.answers.characters import without_thoughts
 from medebench.outputs import Output, Part
 
 
@@ -27,11 +28,18 @@ class Measured:
 
 #: Given the case and the part of the output that `Metric.of` names.
 Function = Callable[[OpenCase, Any], "float | Measured"]
-#: What of an output a metric is given: its image, that in the size it came in, its text, or all.
-Of = Literal["image", "came", "text", "output"]
+#: What of an output a metric is given: its image, that in the size it came in, its text, that
+#: without what a model thought aloud, or all.
+Of = Literal["image", "came", "text", "said", "output"]
 Better = Literal["higher", "lower", "neither"]
 #: The part that must be there for what a metric is given; for all of it, any.
-PART_OF: dict[Of, Part | None] = {"image": "image", "came": "image", "text": "text", "output": None}
+PART_OF: dict[Of, Part | None] = {
+    "image": "image",
+    "came": "image",
+    "text": "text",
+    "said": "text",
+    "output": None,
+}
 
 
 def part_of(of: Of) -> str:
@@ -103,9 +111,15 @@ class Metric(MetricInfo):
     def measure(self, case: OpenCase, output: Output | Picture | str) -> Measured:
         """The same, with what stands beside the score in the ledger."""
         self.require(case)
-        whole = isinstance(output, Output) and self.of != "output"
-        given = self.function(case, getattr(output, self.of) if whole else output)
+        given = self.function(case, self._given(output))
         return given if isinstance(given, Measured) else Measured(float(given))
+
+    def _given(self, output: Output | Picture | str) -> Any:
+        if self.of == "said":
+            text = output.text if isinstance(output, Output) else output
+            return without_thoughts(text) if isinstance(text, str) else text
+        whole = isinstance(output, Output) and self.of != "output"
+        return getattr(output, self.of) if whole else output
 
 
 @dataclass(frozen=True)
@@ -118,6 +132,11 @@ class Subject:
     memo: dict[Any, Any] = field(default_factory=dict)
     #: All of it, for metrics of texts or of both.
     whole: Output = field(default_factory=Output)
+
+    @property
+    def said(self) -> str:
+        """Its text without what a model thought aloud."""
+        return without_thoughts(self.whole.text or "")
 
 
 class BatchMetric(ABC):
@@ -225,7 +244,7 @@ def metric(
         decimals: how many are printed.
         definition: how the numbers come about, for the methods of a report.
         of: what of an output the function is given: its "image", the image in the size in which
-            it "came", its "text" or the "output".
+            it "came", its "text", that without thoughts ("said") or the "output".
         unranked: why nobody should be called the best by it, if so.
 
     Returns:

@@ -49,7 +49,8 @@ def verdict_section(contents: Contents) -> Section | None:
         names=NAMES,
         good=GOOD,
         poor=POOR,
-        foreign=any(row.finding == "other-photograph" for row in contents.audited or ()),
+        foreign=not contents.material.mixed
+        and any(row.finding == "other-photograph" for row in contents.audited or ()),
         warnings=contents.warnings,
     )
 

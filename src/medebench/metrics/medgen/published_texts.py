@@ -15,7 +15,8 @@ from medebench.metrics.metric import Measured, Undefined, metric
 from medebench.reason import Reason
 from medebench.tasks.medgen_tasks import answer_kind
 
-_WORD = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)?")
+#: A word may hold one apostrophe.
+_WORD = re.compile(r"[a-z\d]+('[a-z\d]+)?", re.ASCII)
 
 
 def published_pair(case: OpenCase, text: str) -> tuple[str, str]:
@@ -34,7 +35,9 @@ def published_token_f1(candidate: str, reference: str) -> float:
     >>> published_token_f1("no pneumothorax", "Large pneumothorax")
     0.5
     """
-    one, other = (Counter(_WORD.findall(plain(text))) for text in (candidate, reference))
+    one, other = (
+        Counter(one[0] for one in _WORD.finditer(plain(text))) for text in (candidate, reference)
+    )
     shared, every = sum((one & other).values()), sum(one.values()) + sum(other.values())
     return 2 * shared / every if every else 1.0
 

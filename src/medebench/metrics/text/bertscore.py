@@ -115,7 +115,7 @@ class BertScore(BatchMetric):
         case = subject.case
         due = case.case.answer.strip()
         reference_pieces(case, due)
-        return _Pair(kind_of_question(case.case), subject.whole.text or "", due)
+        return _Pair(kind_of_question(case.case), subject.said, due)
 
     def measure(self, prepared: Sequence[_Pair]) -> list[Measured | Undefined]:
         found = self._match([(one.answer, one.reference) for one in prepared])

@@ -92,7 +92,7 @@ def bleu_sacre(answer: str, reference: str) -> float:
     "bleu_sacre",
     "runs of one to four words that the answer shares with the reference (sacreBLEU)",
     needs=("answer",),
-    of="text",
+    of="said",
     variant="bleu-sacre-1",
     label="BLEU (sacre)",
     definition="sacreBLEU of each answer by itself (13a tokens, effective order, exponential "

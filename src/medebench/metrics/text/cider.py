@@ -124,7 +124,7 @@ class Cider(BatchMetric):
     def prepare(self, subject: Subject) -> _Texts:
         case = subject.case
         due = tuple(reference_pieces(case, plain_words(case.case.answer)))
-        return _Texts(kind_of_question(case.case), plain_words(subject.whole.text or ""), due)
+        return _Texts(kind_of_question(case.case), plain_words(subject.said), due)
 
     def measure(self, prepared: Sequence[_Texts]) -> list[Measured | Undefined]:
         return [self._measure(one) for one in prepared]

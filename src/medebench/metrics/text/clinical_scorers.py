@@ -206,7 +206,7 @@ class ClinicalScorer(BatchMetric):
             )
         due = case.answer.strip()
         reference_pieces(subject.case, due)
-        return (subject.whole.text or "").strip(), due
+        return subject.said.strip(), due
 
     def measure(self, prepared: Sequence[tuple[str, str]]) -> list[Measured | Undefined]:
         # Nothing was said: a failure, and some of the packages stumble over it.

@@ -25,7 +25,7 @@ def words_of(text: str) -> list[str]:
     "the answer is the reference, word by word",
     needs=("answer",),
     label="Exact match",
-    of="text",
+    of="said",
     definition="1 where both have the same words in the same order; case and punctuation are free.",
 )
 def EXACT_MATCH(case: OpenCase, text: str) -> Measured:
@@ -37,7 +37,7 @@ def EXACT_MATCH(case: OpenCase, text: str) -> Measured:
     "words that answer and reference share",
     needs=("answer",),
     label="Token F1",
-    of="text",
+    of="said",
     definition=(
         "Harmonic mean of the shares of the answer's and of the reference's words that the other "
         "has, each counted as often as it stands. Word order, negation and side have no weight."

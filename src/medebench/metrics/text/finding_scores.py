@@ -23,7 +23,7 @@ _RULES = (
 )
 _TOLD: dict[str, Any] = {
     "needs": ("answer",),
-    "of": "text",
+    "of": "said",
     "variant": _VARIANT,
 }
 

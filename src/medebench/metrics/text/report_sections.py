@@ -32,7 +32,7 @@ def _finding_f1(section: str) -> Metric:
         f"finding_f1_{section.lower()}",
         f"agreement about findings in the section {section} of a report (lexical)",
         needs=("answer",),
-        of="text",
+        of="said",
         variant="findings-1 sections-1",
         label=f"Finding F1, {section.lower()} (lexical)",
         definition=f"finding_f1 of what stands under the heading {section}; 0 where the reference "
@@ -53,7 +53,7 @@ def _rouge_l(section: str) -> Metric:
         f"rouge_l_{section.lower()}",
         f"words in the same order in the section {section} of a report (ROUGE-L)",
         needs=("answer",),
-        of="text",
+        of="said",
         variant="rouge-l-1 sections-1",
         label=f"ROUGE-L, {section.lower()}",
         definition=f"rouge_l of what stands under the heading {section}; 0 where the reference has "
@@ -74,7 +74,7 @@ ROUGE_L_FINDINGS, ROUGE_L_IMPRESSION = _rouge_l(FINDINGS), _rouge_l(IMPRESSION)
     "report_sections",
     "share of the reference's sections that the answer has, too",
     needs=("answer",),
-    of="text",
+    of="said",
     variant="sections-1",
     label="Report sections",
     definition="Of the sections that the reference has under headings, the share under whose "

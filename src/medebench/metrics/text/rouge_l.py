@@ -73,7 +73,7 @@ def rouge_l(answer: str, reference: str) -> tuple[float, float, float]:
     "rouge_l",
     "words in the same order in answer and reference (ROUGE-L, F measure, no stemmer)",
     needs=("answer",),
-    of="text",
+    of="said",
     variant="rouge-l-1",
     label="ROUGE-L",
     definition="F measure of the longest common subsequence of words (small letters, no stemmer); "
