@@ -222,7 +222,9 @@ def test_slices_and_renderings_agree(cases):
     for case in of_task(cases, "3d-to-2d-projection"):
         slice_ = mb.open_case(case).reference[..., 1].astype(int)
         ball = ndimage.binary_opening(slice_ > 190, iterations=3)
-        side = ("left" if np.nonzero(ball)[1].mean() < 128 else "right") if ball.any() else "no"
+        side = (
+            ("left" if np.nonzero(ball)[1].mean() < 128 else "right") if ball.any() else "no ball"
+        )
         assert case.key == side
 
 

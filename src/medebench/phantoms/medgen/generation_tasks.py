@@ -61,8 +61,8 @@ def to_2d(seed: int, number: int) -> Record:
         f"This is a rendering of a body from the front. Draw its axial slice at {height} percent "
         f"of the height, counted from below, {kind}, and say on which side it cuts a ball, if any."
     )
-    key = there[0].side if there else "no"
-    cut = f"one ball, on the {key}" if there else "no ball"
+    key = there[0].side if there else "no ball"
+    cut = f"one ball, on the {key}" if there else key
     answer = f"The slice at {height} percent of the height cuts {cut}."
     metadata = {"slice_percentage": height, "output_type": "color" if colour else "grayscale"}
     pictures = {"previous": rendering(body), "reference": picture}

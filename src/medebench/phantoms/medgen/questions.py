@@ -161,6 +161,7 @@ def question_answering(seed: int, number: int) -> Record:
     scene = quiz.scene
     if scene.count != 1:
         asked, key = f"How many {named(scene, 2)} are there, and where?", NUMBERS[scene.count]
+        key = key if scene.lesions else f"no {named(scene)}"
         answer = seen(scene)
     elif quiz.turn == 3:
         answer = f"The {TERMS[scene.modality].picture} shows a {named(scene)}."
