@@ -142,6 +142,10 @@ class Opened:
         why = self.output.detail.get("without", {}).get(part)
         return Reason("no-part", f"the output has no {part}{f': {why}' if why else ''}")
 
+    def has_all(self) -> bool:
+        """Whether every part that was asked for is there."""
+        return self.output is not None and {*self.target.gives} <= {*self.output.parts}
+
     @cached_property
     def _decoded(self) -> tuple[Output | None, Reason | None]:
         if self._reason is not None or self._stored is None:

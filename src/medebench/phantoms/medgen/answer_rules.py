@@ -94,6 +94,8 @@ def tell(reading: Reading) -> str:
 def answer(question: str, reading: Reading) -> str:
     """An answer in a sentence to an open question."""
     asked = question.lower()
+    if not reading.spots and reading.modality is not None and (kind := kind_of(question)):
+        return f"There is no {TERMS[reading.modality].kinds[kind][0]}."
     if not reading.spots:
         guess = "" if reading.modality is not None or "side" not in asked else (
             f"It may lie on the {_guess(question, SIDES)}."

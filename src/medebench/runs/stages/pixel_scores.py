@@ -43,6 +43,9 @@ def measure(metric: Metric, opened: Opened, detail: dict[str, Any] | None = None
             reason = impossible(value, metric.low, metric.high, "metric")
     except (Undefined, InputError) as error:
         reason = reason_of(error)
+        if reason.kind == "no-part" and opened.has_all():
+            # What is missing was not asked for: a control gives what it can.
+            reason = Reason("not-applicable", str(reason))
     except (Exception, SystemExit) as error:
         reason = broke("metric", error)
     seconds = time.perf_counter() - start
