@@ -18,7 +18,7 @@ from medebench.systems import find_system
 from tests.conftest import REPOSITORY
 
 _DOCS = REPOSITORY / "docs"
-PAGES = [REPOSITORY / "README.md", *sorted([*_DOCS.glob("*.md"), *_DOCS.glob("parts/*.md")])]
+PAGES = [REPOSITORY / "README.md", *sorted(_DOCS.glob("*.md"))]
 NAMES = [page.name for page in PAGES]
 
 

@@ -356,7 +356,7 @@ def test_a_provider_of_ones_own_answers_too(tmp_path):
 
 
 def test_every_call_in_the_documentation_is_one(monkeypatch):
-    page = (REPOSITORY / "docs" / "parts" / "systems.md").read_text("utf-8")
+    page = (REPOSITORY / "docs" / "answering-systems.md").read_text("utf-8")
     commands = [line for line in page.splitlines() if line.startswith("    medebench generate")]
     found = [shlex.split(line) for line in commands]
     calls = [one[one.index("--system") + 1] for one in found]

@@ -233,7 +233,7 @@ def test_reports_are_compared_with_their_codes(tmp_path, capsys, monkeypatch):
 
 
 def test_the_lexicon_reads_real_reports():
-    """Where the package is installed; the floors are below what docs/parts/text.md tells."""
+    """Where the package is installed; the floors are below what docs/text-metrics.md tells."""
     tool = load_tool("lexical_findings")
     if (archive := tool.find_archive(None)) is None:
         pytest.skip("torchxrayvision is not installed")
