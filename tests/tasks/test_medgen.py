@@ -107,14 +107,18 @@ def test_a_part_that_a_control_does_not_give_is_not_missing(tmp_path):
 
 def test_a_score_that_is_not_about_a_case_is_no_failure(tmp_path):
     run = mb.generate(f"{HERE}:cases", f"{HERE}:Unified", tmp_path / "both")
-    mb.score(run, f"default,{HERE}:letters")
+    mb.score(run, f"default,ssim_medgen,{HERE}:letters")
     found = {(row["case"], row["metric"]): row["kind"] for row in run.frame().iter_rows(named=True)}
     assert found["ask", "ssim"] == found["sharpen", "letters"] == "not-applicable"
     assert found["ask", "letters"] is found["sharpen", "ssim"] is found["turn", "letters"] is None
+    # What is said aloud, and the image as it came, are parts of what was asked for.
+    assert found["ask", "rouge_l"] is found["turn", "output_aspect_ratio"] is None
     material = collect([run])
     assert set(material.frame.filter(metric="ssim")["case"]) == {"sharpen"}
     # Many projections are right: likeness to the one reference describes, and ranks nobody.
     assert set(material.frame.filter(metric="ssim_described")["case"]) == {"turn"}
+    # A published score ranks nobody anyway, and its mean stands beside the paper's.
+    assert set(material.frame.filter(metric="ssim_medgen")["case"]) == {"sharpen", "turn"}
     assert material.aside.filter(metric="ssim").rows() == [("both", "ssim", 1)]
     assert material.delivered == {"both": (3, 3)}
 

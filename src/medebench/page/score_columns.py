@@ -189,8 +189,10 @@ def _index(names: Sequence[str], name: str) -> int:
 
 
 def is_likeness(name: str, detail: Mapping[str, object]) -> bool:
-    """Whether a metric compares images with the reference image."""
+    """Whether a metric compares images with the reference image, and may rank by that."""
     info = metric_info(name)
+    if info is not None and info.unranked:
+        return False  # A published one stays whole, as it stands in the paper.
     needs = info.needs if info is not None else _told_list(detail, "needs")
     return "reference" in needs and _part(name, detail) != "text"
 

@@ -131,8 +131,7 @@ class Opened:
         return None if self.output is None else self.output.image
 
     def lacks(self, part: str) -> Reason | None:
-        """Why there is no such part ("image", "came", "text", or "output": any), if so."""
-        part = "image" if part == "came" else part
+        """Why there is no such part ("image", "text", or "output": any), if so."""
         if part in PARTS and part not in self.target.gives:
             return Reason("not-applicable", f"no {part} is asked for here")
         if self.output is None:

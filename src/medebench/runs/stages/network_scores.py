@@ -13,6 +13,7 @@ from medebench.engine.batches import one_by_one
 from medebench.engine.named import Named
 from medebench.errors import ImageError, InputError, MedebenchError
 from medebench.metrics import BatchMetric, Measured, Subject, Undefined
+from medebench.metrics.metric import part_of
 from medebench.reason import Reason, reason_of
 from medebench.runs.ledger import ScoreRow
 from medebench.runs.stages.output_stage import DeviceStage, Found, Held, Rows
@@ -54,7 +55,7 @@ class NetworkScores(DeviceStage):
         for name in names:
             metric, begun = self._metrics[name].thing, time.perf_counter()
             try:
-                if lacking := opened.lacks(metric.of):
+                if lacking := opened.lacks(part_of(metric.of)):
                     raise Undefined(lacking)
                 metric.info.require(opened.case)
                 kept[name] = metric.prepare(subject)

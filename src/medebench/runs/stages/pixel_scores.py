@@ -9,6 +9,7 @@ from typing import Any
 from medebench.engine.named import Named
 from medebench.errors import InputError
 from medebench.metrics import Metric, Undefined
+from medebench.metrics.metric import part_of
 from medebench.reason import Reason, reason_of
 from medebench.runs.ledger import ScoreRow
 from medebench.runs.stages.output_stage import OutputStage
@@ -36,7 +37,7 @@ def measure(metric: Metric, opened: Opened, detail: dict[str, Any] | None = None
     told: dict[str, Any] = {}
     try:
         assert opened.output is not None
-        reason = opened.lacks(metric.of)
+        reason = opened.lacks(part_of(metric.of))
         if reason is None:
             measured = metric.measure(opened.case, opened.output)
             value, told = float(measured.value), measured.detail
