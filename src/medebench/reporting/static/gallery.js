@@ -59,7 +59,7 @@ MB.gallery = (() => {
     const shots = one.shots.map((shot) => plainTile(one, shot));
     if (!hasTexts) return el("div", { class: "tiles" }, ...shots, ...outputs);
     const expected = one.texts.filter(({ side }) => side === "reference").map((text) => textTile(one, text));
-    return el("div", {}, shots.length ? el("div", { class: "tiles" }, ...shots) : null, el("div", { class: "tiles wordy" }, ...expected, ...outputs));
+    return el("div", {}, shots.length ? el("div", { class: "tiles inputs" }, ...shots) : null, el("div", { class: "tiles wordy" }, ...expected, ...outputs));
   };
 
   const row = (one, metric, runs) => el("article", { class: "case", "data-number": one.index },
