@@ -82,7 +82,7 @@ def test_filters_and_order(browser: Browser, wait: Wait, classified: MadeUp) -> 
     edits = classified.outcome.edits
     assert len(ids(browser)) == 24 and js(browser, COUNT) == f"{len(edits)} of {len(edits)} edits"
     browser.execute_script("document.getElementById('g-next').click()")
-    assert len(ids(browser)) == len(edits) - 24
+    wait(lambda: len(ids(browser)) == len(edits) - 24)
     browser.execute_script("document.getElementById('gallery').scrollIntoView()")
     wait(lambda: js(browser, "document.querySelector('#g-edits img').naturalWidth > 0"))
     states = {
@@ -99,8 +99,8 @@ def test_filters_and_order(browser: Browser, wait: Wait, classified: MadeUp) -> 
         choose(browser, "f-answer", "wrong")
         # No edit shows the disease: whoever still sees it is wrong.
         wrong = [e.intended.id for e in edits if (p := e.after[name]) is not None and p >= 0.5]
-        wait(lambda wrong=wrong: js(browser, COUNT).startswith(f"{len(wrong)} of"))
-        assert ids(browser) == wrong[:24]
+        wait(lambda wrong=wrong: ids(browser) == wrong[:24])
+        assert js(browser, COUNT).startswith(f"{len(wrong)} of")
     browser.execute_script("document.querySelector('#filters [type=reset]').click()")
     choose(browser, "f-sort", "up")
     scored = sorted((e for e in edits if e.score is not None), key=lambda e: e.score or 0.0)
@@ -134,7 +134,7 @@ def test_large_view_and_keys(browser: Browser, page: Path, wait: Wait, classifie
     assert js(browser, "document.querySelectorAll('#edit-view img.over').length") == 0
     browser.switch_to.active_element.send_keys(ESCAPE)
     wait(lambda: not js(browser, "document.getElementById('edit').open"))
-    assert js(browser, "location.hash") == "#gallery"
+    wait(lambda: js(browser, "location.hash") == "#gallery")
     # A filter is followed by the arrows too.
     choose(browser, "f-status", "failed")
     failed = [e.intended.id for e in classified.outcome.edits if e.score is None]
