@@ -116,7 +116,7 @@ def test_values_are_those_of_each_output(run, monkeypatch):
         picture = np.asarray(Image.open(run.output_path(case_id, 0)))
         assert row.value == pytest.approx(picture.mean())
         told = {"summary": "mean grey", "better": "neither", "low": 0.0, "high": 255.0}
-        told |= {"needs": ["prompt"], "of": "image"}
+        told |= {"needs": ["prompt"]}
         assert row.detail == {"seen": True, "variant": "one", "metric": told}
     assert sum(metric.batches) == 5 and max(metric.batches) >= 2 and metric.closed == 1
 
