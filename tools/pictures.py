@@ -46,7 +46,7 @@ def photograph(report: Path) -> Image.Image:
         driver.implicitly_wait(5)
         parts = []
         driver.execute_script("document.querySelector('nav.bar').style.display = 'none'")
-        for selector, top, bottom in (("body", 0, 985), ("#gallery", 90, 950)):
+        for selector, top, bottom in (("body", 0, 1158), ("#gallery", 90, 765)):
             element = driver.find_element(By.CSS_SELECTOR, selector)
             driver.execute_script("arguments[0].scrollIntoView()", element)
             driver.execute_async_script("setTimeout(arguments[0], 1500)")
