@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from medebench.cases import Case, CaseSet, OpenCase, open_case
+from medebench.cases.choice_options import find_option, read_options
 from medebench.errors import ImageError, InputError, MedebenchError
 from medebench.judge import Judgement, ModelJudge
 from medebench.judge.asked_parts import asked_parts
@@ -86,8 +87,10 @@ def _other(known: _Known) -> Output | None:
     """Another option where there are any, else what is right for another case."""
     about = known.case.case
     if about.choices:
-        wrong = [one for one in about.choices if one != about.answer]
-        return replace(known.expected, text=wrong[0]) if wrong else None
+        right = find_option(read_options(about.choices), about.answer)
+        if right is None:
+            return None
+        return replace(known.expected, text=about.choices[0 if right else 1])
     made = _of_parts(known.other.expected, known.parts)
     image = None if made.image is None else known.case.fit(made.image)
     return Output(image, made.text)
