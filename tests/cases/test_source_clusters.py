@@ -12,6 +12,8 @@ import medebench as mb
 from medebench.cases import load_cases
 from medebench.cases.open_case import open_case
 from medebench.cases.source_clusters import SEPARATOR, joined_sources
+from medebench.reporting.collect import collect
+from medebench.study.study_sample import shared_cases
 from tests.cases.medgen_sets import records, write_canonical, write_view
 
 HERE = __file__
@@ -34,7 +36,16 @@ def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("MEDEBENCH_CACHE", str(tmp_path / "cache"))
 
 
-def test_the_same_bytes_under_other_names_are_one_cluster_in_a_run(tmp_path):
+LINKED = (
+    "vqa-multiple-choice-000001",
+    "vqa-blank-filling-000001",
+    "vqa-report-generation-000002",
+)
+
+
+@pytest.fixture
+def linked(tmp_path):
+    """A set in which three cases share an image under other names."""
     root = write_canonical(tmp_path / "set", records(2))
     first = root / "VQA" / "multiple-choice" / "images" / "in_0_0.png"
     # As the further image of one record, and of another format's only image, encoded anew.
@@ -42,17 +53,37 @@ def test_the_same_bytes_under_other_names_are_one_cluster_in_a_run(tmp_path):
     other = root / "VQA" / "blank-filling" / "images" / "in_0_0.png"
     Image.open(first).save(other, compress_level=9)
     assert other.read_bytes() != first.read_bytes()
-    run = mb.generate(str(root), f"{HERE}:Talker", tmp_path / "run")
+    return root
+
+
+def test_the_same_bytes_under_other_names_are_one_cluster_in_a_run(linked, tmp_path):
+    run = mb.generate(str(linked), f"{HERE}:Talker", tmp_path / "run")
     mb.score(run, [length])
     source = {row["case"]: row["source"] for row in run.frame().iter_rows(named=True)}
-    together = {
-        "vqa-multiple-choice-000001",
-        "vqa-blank-filling-000001",
-        "vqa-report-generation-000002",
-    }
     assert len(source) == 8
-    assert {case for case in source if source[case] == source[min(together)]} == together
+    assert {case for case in source if source[case] == source[min(LINKED)]} == {*LINKED}
     assert len(set(source.values())) == 6
+
+
+def test_a_run_over_a_part_of_a_cluster_is_paired_with_one_over_all_of_it(linked, tmp_path):
+    cases, runs = load_cases(linked), {}
+    parts = {"whole": None, **{case: [case, "vqa-question-answering-000002"] for case in LINKED}}
+    for name, ids in parts.items():
+        chosen = cases if ids is None else cases.select(ids=ids)
+        runs[name] = mb.generate(chosen, f"{HERE}:Talker", tmp_path / "runs" / name)
+        mb.score(runs[name], [length])
+    frames = {name: run.frame().sort("case") for name, run in runs.items()}
+    named = {
+        frame.filter(case=name)["source"].item() for name, frame in frames.items() if name in LINKED
+    }
+    assert len(named) > 1  # alone, each is named after an image of its own
+    for name in LINKED:
+        found = mb.compare(runs["whole"], runs[name])
+        assert found.cases == 2 and {one.pair.n_cases for one in found.changes} == {2}
+    frame = collect(list(runs.values())).frame
+    assert frame.select("case", "source").unique()["case"].is_unique().all()
+    shown, _ = shared_cases([runs["whole"]])
+    assert len({one.source for one in shown if one.id in LINKED}) == 1 < len(shown)
 
 
 def test_a_contact_sheet_is_of_the_source_of_its_images(tmp_path):

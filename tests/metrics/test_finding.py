@@ -146,7 +146,8 @@ def test_a_file_may_hold_a_metric_with_a_network(tmp_path):
             "image",
             ("ssim", "psnr_medgen", "output_aspect_ratio", "lpips_medgen", "isim"),
         ),
-        ("text", ("bleu_medgen", "bertscore_medgen", "bertscore_rescaled")),
+        ("text", ("bleu_medgen", "bertscore_medgen", "bertscore_rescaled", "cider")),
+        ("text", ("radgraph_xl", "chexbert_f1", "ratescore", "green")),
     ],
 )
 def test_what_a_metric_is_about_is_known_without_weights(part, names, no_weights):

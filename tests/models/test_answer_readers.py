@@ -226,13 +226,15 @@ def test_pieces_of_answers_in_any_order(pieces):
 @pytest.mark.parametrize(
     "text",
     ["A ", "answer ", "(", " ", "\n", "<think>", "</think>", "pneumothorax ", "A, ", "{", "not ",
-     "*", "\\boxed{", '"a": ', "A. x\n", "The answer is ", "or ", '{"answer": ', "\u200b", "____ "],
+     "*", "\\boxed{", '"a": ', "A. x\n", "The answer is ", "or ", '{"answer": ', "\u200b", "____ ",
+     "no, "],
 )  # fmt: skip
 def test_long_answers_are_cut_in_the_middle_and_read(text):
     """Ten times as long is not a hundred times the work: nothing here may be quadratic."""
     long = text * (3 * LONGEST // len(text))
     assert len(answer_body(long).text) <= LONGEST + 1
-    assert read_choice(long[:LONGEST], CHOICES).status in STATUSES
+    for choices in (CHOICES, ("Yes", "No")):
+        assert read_choice(long[:LONGEST], choices).status in STATUSES
     assert read_gap(long[:LONGEST], "It is ____.").status in STATUSES
     read_key(long[:LONGEST], "left", ["right"])
 

@@ -10,6 +10,7 @@ import pytest
 
 import medebench as mb
 from medebench.analysis.failure_cost import AS_END, count_failures
+from medebench.page.score_columns import describe
 from medebench.reporting.answers_read import answers_read, answers_table
 from medebench.reporting.collect import collect
 from medebench.reporting.format_tables import counts_table, format_tables
@@ -89,6 +90,11 @@ def test_failures_of_texts_get_the_bad_end_of_their_scale():
     alone = count_failures(frame[1:], {"omitted": "lower"}, {"omitted": 1.0})
     assert alone["value"].to_list() == [1.0]
     assert count_failures(frame[1:], {"omitted": "lower"})["value"].to_list() == [None]
+
+
+def test_a_scale_without_an_end_has_no_worst():
+    ends = {one.name: one.worst for one in describe(["bertscore_rescaled", "cider", "ssim"], {})}
+    assert ends == {"bertscore_rescaled": None, "cider": 0.0, "ssim": None}
 
 
 def test_what_could_not_be_read_is_not_called_wrong(material, statistics):

@@ -229,11 +229,12 @@ def test_a_set_with_nothing_to_compare_is_refused(order):
         order(understands, rubric="description")
 
 
-def test_another_option_is_the_wrong_answer_of_a_choice():
+@pytest.mark.parametrize("answers", [("A. left lung", "B. right lung"), ("A", "(b) Right lung")])
+def test_another_option_is_the_wrong_answer_of_a_choice(answers):
     made = []
     several = ("A. left lung", "B. right lung")
     for number in range(2):
-        case = replace(cases()["ask-0"], id=f"c{number}", choices=several, answer=several[number])
+        case = replace(cases()["ask-0"], id=f"c{number}", choices=several, answer=answers[number])
         made.append(replace(case, task="multiple-choice"))
     chosen = CaseSet("choices", cases().root, tuple(made), "", task="medgen")
     with FakeServer(always("ok"), answer=understands) as server:

@@ -12,8 +12,6 @@ from typing import Any
 from medebench.tasks.medgen_tasks import Format
 
 REVISION, ARXIV = "revised manuscript", "arXiv"
-#: What to say of a row whose image model never saw the image it was to edit.
-BLIND = "by the public code, the image model was given words alone, not the input image"
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from medebench.cases.source_clusters import SEPARATOR, joined_sources
+
 COLUMNS = (
     "run",
     "editor",
@@ -74,6 +76,25 @@ def clean_scores(scores: pl.DataFrame, more: Sequence[str] = ()) -> pl.DataFrame
         name = twofold.select("run", "case").row(0, named=True)
         raise ValueError(f"scores: more than one source or group for {name}")
     return rows
+
+
+def with_common_sources(scores: pl.DataFrame) -> pl.DataFrame:
+    """The same, where runs of parts of a set know the sources of a case by different names.
+
+    A run names a cluster of cases after one image of those that it has; another run over fewer of
+    them cannot know that image. A case of one name must be the same case in all runs.
+
+    >>> frame = pl.DataFrame({"case": ["1", "2", "2"], "source": ["a", "a", "b"]})
+    >>> with_common_sources(frame)["source"].to_list()
+    ['a', 'a', 'a']
+    """
+    pairs = scores.select("case", "source").drop_nulls().unique().sort("case", "source")
+    if pairs["case"].is_unique().all():
+        return scores
+    every = pairs.group_by("case", maintain_order=True).agg(pl.col("source").str.join(SEPARATOR))
+    joined = joined_sources(dict(every.rows()))
+    found = pl.col("case").replace_strict(joined, default=None, return_dtype=pl.String)
+    return scores.with_columns(source=pl.coalesce(found, "source"))
 
 
 def case_means(rows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 
@@ -10,7 +9,7 @@ from medebench.audit.audit_finding import Finding, Member, distinct, examples
 from medebench.audit.audited_case import Seen
 from medebench.audit.text_checks import words
 from medebench.cases.case import Case
-from medebench.cases.readers.medgen_fields import lettered
+from medebench.cases.choice_options import find_option, read_options
 from medebench.tasks.medgen_tasks import answer_kind, medgen_task
 
 #: A template is the same answer of at least so many words to at least so many different inputs.
@@ -64,15 +63,9 @@ def _choices(cases: Sequence[Case]) -> Iterator[Finding]:
 
 
 def is_offered(case: Case) -> bool:
-    """Whether the answer is one of the choices: by letter, by text, or by both alike."""
-    choices = {one[0]: words(one[3:]) for one in lettered(case.choices)}
-    answer = case.answer.strip()
-    if re.fullmatch(r"[(\[]?[A-Za-z][.)\]]?", answer):
-        return answer.strip("([.)]").upper() in choices
-    marked = re.match(r"[(\[]?([A-Za-z])[.)\]:]+\s+(.*)", answer, re.DOTALL)
-    if marked and choices.get(marked[1].upper()) == words(marked[2]):
-        return True
-    return words(answer) in choices.values()
+    """Whether the answer is one of the choices, as `choice_accuracy` looks for it."""
+    options = read_options(case.choices)
+    return any(find_option(options, one) is not None for one in (case.answer, case.key) if one)
 
 
 def _contradictions(seen: Sequence[Seen]) -> Iterator[Finding]:

@@ -316,7 +316,7 @@ KINDS: dict[str, Kind] = {
         "error",
         "an answer that is none of the choices",
         "correct the answer or the choices",
-        "Whatever a system chooses counts as wrong.",
+        "choice_accuracy has no score there, and no exact match can be reached.",
         ("choice_*", "exact_*"),
     ),
     "target-shape": Kind(

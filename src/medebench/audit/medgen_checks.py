@@ -10,8 +10,7 @@ from medebench.audit.audit_finding import Finding, Member, examples, tally
 from medebench.audit.audited_case import Seen
 from medebench.audit.duplicates import components
 from medebench.cases.case import Case
-from medebench.cases.medgen_names import OTHER, modality_of
-from medebench.cases.readers.medgen_records import ON_REFERENCE
+from medebench.cases.medgen_names import ON_REFERENCE, OTHER, modality_of
 from medebench.tasks.medgen_tasks import medgen_task
 
 #: Shares of the image by which a box may stand out, and by which shapes may differ.

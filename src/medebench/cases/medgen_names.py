@@ -45,6 +45,10 @@ TASK_FORMATS: dict[str, Format] = {
     "organic-removal": "generation",
     "disease-prediction": "generation",
 }
+#: Their targets are another view of the body than their inputs.
+OTHER_VIEW = ("2d-to-3d-reconstruction", "3d-to-2d-projection")
+#: Their targets are of another shape than their inputs, or sharper: compared as they are.
+ON_REFERENCE = ("resolution-editing", *OTHER_VIEW)
 #: Further names in releases; hyphens, underscores and blanks are the same.
 _ALIASES = {
     "multi-choice": "multiple-choice",

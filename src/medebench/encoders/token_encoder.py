@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from medebench.device import exact
 from medebench.encoders.encoder import Features
+from medebench.encoders.extractor import Shared
 from medebench.encoders.local_encoder import TransformersFolder
 from medebench.errors import InputError, NotReadyError
 from medebench.quiet import quiet
@@ -151,3 +152,11 @@ class TokenEncoder(TransformersFolder):
             # Its first positions stand for padding.
             positions -= int(self.config.get("pad_token_id", 1)) + 1
         return min(positions, int(self._words.model_max_length))
+
+
+_encoders: Shared[TokenEncoder] = Shared()
+
+
+def shared_encoder(encoder: TokenEncoder) -> TokenEncoder:
+    """The one that everybody with an encoder like this has; gone with its last user."""
+    return _encoders.get((encoder.identity, encoder.device), lambda: encoder)

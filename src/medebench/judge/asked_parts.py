@@ -31,7 +31,7 @@ def asked_parts(case: Case, given: Collection[Part]) -> tuple[Part, ...]:
     return tuple(part for part in PARTS if wanted[part] or part in given)
 
 
-def format_of(case: Case, parts: tuple[Part, ...]) -> Format:
+def case_format(case: Case, parts: tuple[Part, ...]) -> Format:
     """A question, an edit, or an image with text."""
     known = medgen_task(case)
     return _FORMATS[parts] if known is None else known.format

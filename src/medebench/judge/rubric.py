@@ -16,7 +16,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from medebench.cases.case import Case, id_problem
-from medebench.judge.asked_parts import OUTPUTS, REFERENCES, asked_parts, format_of
+from medebench.judge.asked_parts import OUTPUTS, REFERENCES, asked_parts, case_format
 from medebench.judge.parser import Label, Vocabulary
 from medebench.judge.question_form import Filled, Part, Slot, Turn, answer_schema, skeleton
 from medebench.judge.shown_order import neutral_labels, shuffled
@@ -290,7 +290,7 @@ class Rubric(BaseModel):
         if self.shows == "all":
             return first, references, self.scores
         parts = asked_parts(case, [part for part, role in OUTPUTS.items() if role in there])
-        scores = self.scores_for(parts, format_of(case, parts)) if parts else ()
+        scores = self.scores_for(parts, case_format(case, parts)) if parts else ()
         if not scores:
             words = f"rubric '{self.name}' asks nothing about an output of this kind"
             raise Undefined(Reason("not-applicable", words))

@@ -118,7 +118,7 @@ KINDS: dict[str, _Kind] = {
             "raddino_cosine",
             "rad-dino",
             CHEST_XRAYS,
-            "output and reference to Rad-DINO, chest X-rays only",
+            "output and reference to Rad-DINO, X-rays only (of the chest, where an organ is named)",
             "Rad-DINO",
         ),
         _kind(

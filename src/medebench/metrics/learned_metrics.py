@@ -53,7 +53,8 @@ LEARNED = {
     "ratescore": _CLINICAL,
     "green": _CLINICAL,
 }
-_OF_TEXTS = frozenset(("bertscore", "bertscore_rescaled", "bertscore_medgen"))
+_OF_TEXTS = {name for name, module in LEARNED.items() if module in (_BERTSCORE, _CLINICAL)}
+_OF_TEXTS.add("bertscore_medgen")
 #: The ones that are named together with their encoder; a name that begins another comes after it.
 _FAMILIES = (_SEMANTIC, _BERTSCORE)
 ENCODED = sorted((name for name, module in LEARNED.items() if module in _FAMILIES), reverse=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -73,10 +74,11 @@ class Score:
 
     @property
     def worst(self) -> float | None:
-        """What a failure gets: the bad end of the scale of a text; None where that is not told."""
+        """What a failure gets: the bad end of the scale of a text; None where it has none."""
         if self.of == "image" or self.better == "neither":
             return None
-        return self.low if self.better == "higher" else self.high
+        end = self.low if self.better == "higher" else self.high
+        return end if math.isfinite(end) else None
 
     @property
     def bounds(self) -> Bounds:

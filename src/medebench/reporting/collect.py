@@ -17,6 +17,7 @@ from medebench.analysis.failure_cost import (
     count_failures,
     is_failure,
 )
+from medebench.analysis.score_frame import with_common_sources
 from medebench.audit import Remaining
 from medebench.cases import Case
 from medebench.errors import InputError
@@ -392,7 +393,7 @@ def collect(
     entries = _with_absent(entries, keys.places, task)
     frames += [rows for entry in entries if entry.absent for rows in absent_rows(entry, frames)]
     # Runs of some of the cases may lack a group that the others have.
-    joined = pl.concat(frames, how="diagonal")
+    joined = with_common_sources(pl.concat(frames, how="diagonal"))
     every = _opened(joined, entries, keys.places, task, judges)
     every = _not_asked(every) if isinstance(task, MixedTask) else every
     aside = (pl.col("kind") == NOT_APPLICABLE).fill_null(False)

@@ -91,9 +91,7 @@ def _own(
 ) -> Cell:
     """The published variant on these cases, in the unit of the paper, over cases as there."""
     place = material.comparable, entry.name, column.metric, name
-    found = statistics.finer[FORMAT].get(place) or statistics.finer[FORMAT].get(
-        (material.comparable, entry.name, f"{column.metric}_described", name)
-    )
+    found = statistics.finer[FORMAT].get(place)
     if found is None or found.micro.value is None:
         return Cell()
     value = found.micro.value * (100 if column.unit == "%" else 1)
@@ -135,8 +133,7 @@ def pass_rate_table(material: Material) -> Table | None:
 
 
 def _rows_of(material: Material, entry: Entry) -> pl.DataFrame:
-    own = material.frame.filter(pl.col("run") == entry.name)
-    return own.with_columns(metric=pl.col("metric").str.strip_suffix("_described"))
+    return material.frame.filter(pl.col("run") == entry.name)
 
 
 def _rate(one: PassRate | None) -> Cell:

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from medebench.analysis import Comparison, Interval, compare_runs, holm, least_p
-from medebench.analysis.failure_cost import AS_WORST, count_failures, is_failure
+from medebench.analysis.failure_cost import AS_END, AS_WORST, count_failures, is_failure
 from medebench.analysis.score_frame import case_means, clean_scores
 from medebench.errors import InputError
 from medebench.page.number import between, counted, listed, number, p_value
@@ -180,7 +180,10 @@ def compare(
         runs = [one for one in (new, old) if one is not None]
         known = read_side(identity)[0] if identity is not None else None
         frame = pl.concat([frame, scores_of_nothing(missing, known, keys, runs, progress)])
-        frame = count_failures(frame, {one.name: one.better for one in scores})
+        ends = {one.name: one.worst for one in scores if one.worst is not None}
+        frame = count_failures(
+            frame, {one.name: one.better for one in scores}, {} if now.task == "editing" else ends
+        )
         notes += _cost_notes(frame)
         frame = pl.concat([frame, delivered.with_columns(charged=pl.lit(None, pl.String))])
         scores = [DELIVERED, *(one for one in scores if one.name != DELIVERED.name)]
@@ -297,14 +300,17 @@ def _delivered(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _cost_notes(frame: pl.DataFrame) -> list[str]:
     """What was not charged as doing nothing: nobody should take it for that."""
+    ends = frame.filter(pl.col("charged") == AS_END)["metric"].unique().sort().to_list()
+    notes = [f"{listed(ends, 5)}: a failure counts as the bad end of the scale"] if ends else []
     worst = frame.filter(pl.col("charged") == AS_WORST)
     names = worst["metric"].unique().sort().to_list()
     if not names:
-        return []
+        return notes
     return [
+        *notes,
         f"{listed(names, 5)}: doing nothing has no score on {worst['case'].n_unique()} of the "
         "cases with a failure; it counts as the worst score on the case, which may cost it "
-        "nothing (--identity RUN names a scored run of the control identity)"
+        "nothing (--identity RUN names a scored run of the control identity)",
     ]
 
 

@@ -7,12 +7,14 @@ reference comes first says what the judge's scores are worth, whatever scale it 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from medebench.cases import Case, CaseSet, OpenCase, open_case
+from medebench.cases.choice_options import find_option, read_options
+from medebench.cases.source_clusters import joined_sources
 from medebench.errors import ImageError, InputError, MedebenchError
 from medebench.judge import Judgement, ModelJudge
 from medebench.judge.asked_parts import asked_parts
@@ -86,8 +88,10 @@ def _other(known: _Known) -> Output | None:
     """Another option where there are any, else what is right for another case."""
     about = known.case.case
     if about.choices:
-        wrong = [one for one in about.choices if one != about.answer]
-        return replace(known.expected, text=wrong[0]) if wrong else None
+        right = find_option(read_options(about.choices), about.answer)
+        if right is None:
+            return None
+        return replace(known.expected, text=about.choices[0 if right else 1])
     made = _of_parts(known.other.expected, known.parts)
     image = None if made.image is None else known.case.fit(made.image)
     return Output(image, made.text)
@@ -234,7 +238,7 @@ def audit_answers(
     begun = time.perf_counter()
     most = len(couples) * (1 + len(WORSE))
     asked = ask_trials(judge, _items(judge, couples), limits or JudgeLimits(), most, progress)
-    trials = tuple(_trial(judge, item, result) for item, result in asked)
+    trials = _clustered([_trial(judge, item, result) for item, result in asked])
     if not trials:
         raise InputError(
             f"rubric '{judge.rubric.name}': shows nothing of the cases of {cases.name}; choose "
@@ -317,6 +321,12 @@ def _trial(judge: ModelJudge, item: _Item, result: Judgement | Failure) -> Answe
         return AnswerTrial(*place, None, result.reason, answered=False)
     value, reason = _worth(judge, result)
     return AnswerTrial(*place, value, reason, result.cost)
+
+
+def _clustered(trials: Sequence[AnswerTrial]) -> tuple[AnswerTrial, ...]:
+    """Cases that share any of their images have one source."""
+    joined = joined_sources({one.case: one.source for one in trials})
+    return tuple(replace(one, source=joined[one.case]) for one in trials)
 
 
 def _worth(judge: ModelJudge, result: Judgement) -> tuple[float | None, str | None]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from medebench.cases import Case, CaseSet
+from medebench.cases.medgen_names import format_of
 from medebench.cases.readers.metadata_files import read_records
 from medebench.errors import InputError, one_line
 from medebench.outputs import Part
@@ -21,7 +22,7 @@ from medebench.outputs.output_files import MOST_TEXT
 from medebench.reason import Reason
 from medebench.runs.stages.adopted_outputs import AdoptedFiles
 from medebench.tasks import find_task
-from medebench.tasks.medgen_tasks import FORMATS, find_medgen_task
+from medebench.tasks.medgen_tasks import find_medgen_task
 
 #: Files that hold results rather than one output.
 RESULTS = (".jsonl", ".json")
@@ -95,7 +96,7 @@ def canonical(sample_id: str) -> str:
     text = sample_id.strip()
     parts = re.sub(r"^(?:tableiv|medgen):", "", text, flags=re.IGNORECASE).split(":")
     if len(parts) == 3:
-        form, task = FORMATS.get(parts[0].strip().lower()), find_medgen_task(parts[1])
+        form, task = format_of(parts[0]), find_medgen_task(parts[1])
         if form is not None and task is not None:
             return f"{form}-{task.name}-{parts[2].strip()}"
     return ":".join(parts).casefold()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from medebench.cases import CaseSet
+from medebench.cases.source_clusters import joined_sources
 from medebench.errors import InputError
 from medebench.runs.run_folder import Run
 from medebench.study.design import LETTERS, RUINED
@@ -86,6 +87,7 @@ def shared_cases(
     usual = _usual_digests(held.values())
     lacks = [text for one in held.values() if (text := one.lacks(usual))]
     rows = {id: row for one in held.values() for id, row in one.cases.items() if one.has(id, usual)}
+    sources = joined_sources({id: row.source or row.digest for id, row in rows.items()})
     # Ledgers hold organ and task of a case; for other groups the cases themselves are read.
     read = None if grouping in ("organ", "task") else readable_cases(runs)
     shared = [
@@ -93,7 +95,7 @@ def shared_cases(
             id,
             getattr(row, grouping) if read is None else read[id].group(grouping),
             row.digest,
-            row.source or row.digest,
+            sources[id],
             {name: one.outputs[id] for name, one in held.items()},
         )
         for id, row in sorted(rows.items())

@@ -73,7 +73,7 @@ def lettered(options: Sequence[str]) -> list[str]:
     return [f"{one.lead or f'{one.letter}. '}{one.text}" for one in read_options(options)]
 
 
-def told_of(request: Request, sent: str) -> dict[str, Any]:
+def question_facts(request: Request, sent: str) -> dict[str, Any]:
     """What the ledger keeps of a question."""
     return {"asked": sent, "prompt": f"{ANSWER.label} {answer_kind_of(request)}"}
 

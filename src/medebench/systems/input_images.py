@@ -47,7 +47,7 @@ def image_labels(case: OpenCase, several: Several = "separate") -> list[str]:
     return [put(ANSWER.image_label, number=str(number)) for number in range(1, count + 1)]
 
 
-def images_told(case: OpenCase, several: Several) -> dict[str, object]:
+def image_facts(case: OpenCase, several: Several) -> dict[str, object]:
     """What the ledger keeps of it."""
     count = len(case.case.inputs())
     return {"images": count, "images_as": several} if count > 1 else {}

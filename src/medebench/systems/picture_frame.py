@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from medebench.cases.medgen_names import OTHER_VIEW
 from medebench.images.picture import Picture
 from medebench.systems.request import Refused, Request
 from medebench.systems.returned_output import fit_answer
 
-#: Tasks of MedGEN-Bench whose picture is another view of the body.
-_OTHER_VIEW = {"2d-to-3d-reconstruction", "3d-to-2d-projection"}
-
 
 def keeps_frame(request: Request) -> bool:
-    return request.case.case.task not in _OTHER_VIEW
+    return request.case.case.task not in OTHER_VIEW
 
 
 def in_frame(picture: Picture, request: Request) -> tuple[Picture, dict[str, Any]]:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from medebench.cases.case import Case
-from medebench.cases.medgen_names import FORMATS as FORMATS
 from medebench.cases.medgen_names import Format as Format
 from medebench.cases.medgen_names import task_name
 

@@ -13,6 +13,7 @@ from typing import Any
 from medebench.cases.case import Case
 from medebench.cases.caseset import CaseSet, Problem
 from medebench.cases.medgen_names import (
+    ON_REFERENCE,
     OTHER,
     RELEASED,
     TASK_FORMATS,
@@ -37,8 +38,6 @@ from medebench.cases.readers.record_values import BadRecord, RecordFiles, kind_o
 TASK = "medgen"
 MOST_IMAGES = 64
 MOST_RECORDS = 100_000
-#: Their targets are of another shape than their inputs, or sharper: compared as they are.
-ON_REFERENCE = ("resolution-editing", "2d-to-3d-reconstruction", "3d-to-2d-projection")
 #: `tableiv:VQA:multiple-choice:000012`, as an evaluation view names its records.
 _SAMPLE = re.compile(r"[a-z]+:([^:]+):([^:]+):(\d{1,9})")
 #: Keys that became a field of the case; the others stay in `extra`.

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from medebench.encoders.extractor import Shared
 from medebench.encoders.token_encoder import (
     PUBMEDBERT,
     PUBMEDBERT_LAYER,
     TokenEncoder,
-    TokenVectors,
+    shared_encoder,
 )
 from medebench.metrics.medgen import UNRANKED
 from medebench.metrics.medgen.published_texts import published_pair
 from medebench.metrics.metric import BatchMetric, Measured, MetricInfo, Of, Subject, Undefined
-from medebench.metrics.text.token_similarity import match_tokens
+from medebench.metrics.text.token_similarity import match_texts
 from medebench.reason import Reason
 
 INFO = MetricInfo(
@@ -53,28 +52,15 @@ class PublishedBertScore(BatchMetric):
         return published_pair(subject.case, subject.whole.text)
 
     def measure(self, prepared: Sequence[tuple[str, str]]) -> list[Measured | Undefined]:
-        read = iter(self._shared.read([text for pair in prepared for text in pair]))
-        return [_measured(one, other) for one, other in zip(read, read, strict=True)]
+        return match_texts(self._shared, prepared)
 
     @cached_property
     def _shared(self) -> TokenEncoder:
-        return _encoders.get((self.encoder.identity, self.encoder.device), lambda: self.encoder)
+        return shared_encoder(self.encoder)
 
     def close(self) -> None:
         self.__dict__.pop("_shared", None)
         self.encoder.close()
-
-
-def _measured(one: TokenVectors, other: TokenVectors) -> Measured | Undefined:
-    try:
-        # Rounding may lift a text beside itself above 1.
-        return Measured(min(1.0, match_tokens(one, other).f1))
-    except Undefined as reason:
-        return reason
-
-
-#: One network for all metrics that want the same.
-_encoders: Shared[TokenEncoder] = Shared()
 
 
 def info(name: str, which: str | None = None) -> MetricInfo:

@@ -20,13 +20,12 @@ from pathlib import Path
 import numpy as np
 
 from medebench.cases.case import Case
-from medebench.encoders.extractor import Shared
-from medebench.encoders.token_encoder import PUBMEDBERT, TokenEncoder
+from medebench.encoders.token_encoder import PUBMEDBERT, TokenEncoder, shared_encoder
 from medebench.errors import InputError
 from medebench.metrics.metric import BatchMetric, Measured, MetricInfo, Of, Subject, Undefined
 from medebench.metrics.text.reference_pool import ReferencePool, kind_of_question, pool_references
 from medebench.metrics.text.reference_text import reference_pieces
-from medebench.metrics.text.token_similarity import match_tokens
+from medebench.metrics.text.token_similarity import match_texts
 from medebench.weights.hub_cache import is_hub_id
 from medebench.weights.known_weights import known_as
 
@@ -118,7 +117,7 @@ class BertScore(BatchMetric):
         return _Pair(kind_of_question(case.case), subject.said, due)
 
     def measure(self, prepared: Sequence[_Pair]) -> list[Measured | Undefined]:
-        found = self._match([(one.answer, one.reference) for one in prepared])
+        found = match_texts(self._shared, [(one.answer, one.reference) for one in prepared])
         return [self._finish(one, raw) for one, raw in zip(prepared, found, strict=True)]
 
     def _finish(self, pair: _Pair, raw: Measured | Undefined) -> Measured | Undefined:
@@ -140,31 +139,15 @@ class BertScore(BatchMetric):
         pairs = list(_shuffled(self._pool.kinds.get(kind, ())))
         if not pairs:
             return Undefined("the baseline needs two references that differ; the set has none")
-        found = [one for one in self._match(pairs) if isinstance(one, Measured)]
+        found = [one for one in match_texts(self._shared, pairs) if isinstance(one, Measured)]
         mean = float(np.mean([one.value for one in found])) if found else 1.0
         if mean >= 1 - 1e-9:
             return Undefined("to the model all references are alike: nothing to rescale by")
         return Measured(mean, {"baseline_pairs": len(found)})
 
-    def _match(self, pairs: Sequence[tuple[str, str]]) -> list[Measured | Undefined]:
-        read = iter(self._shared.read([text for pair in pairs for text in pair]))
-        found: list[Measured | Undefined] = []
-        for one, other in zip(read, read, strict=True):
-            cut = {"tokens": one.tokens, "read": one.read} if one.truncated else {}
-            try:
-                match = match_tokens(one, other)
-            except Undefined as why:
-                found.append(why)
-                continue
-            told = {"precision": match.precision, "recall": match.recall}
-            # Rounding may lift a text beside itself above 1.
-            found.append(Measured(min(1.0, match.f1), told | cut))
-        return found
-
     @cached_property
     def _shared(self) -> TokenEncoder:
-        place = self.encoder.identity, self.encoder.device
-        return _encoders.get(place, lambda: self.encoder)
+        return shared_encoder(self.encoder)
 
     def close(self) -> None:
         self.__dict__.pop("_shared", None)
@@ -180,7 +163,3 @@ def _shuffled(references: Sequence[str]) -> Iterator[tuple[str, str]]:
     # Each beside the next one of the shuffled order: nobody beside itself.
     for place, one in enumerate(order):
         yield distinct[one], distinct[order[(place + 1) % len(order)]]
-
-
-#: One network for both metrics.
-_encoders: Shared[TokenEncoder] = Shared()

@@ -42,10 +42,10 @@ def CHOICE_ACCURACY(case: OpenCase, output: Output | str) -> Measured:
     options, right = right_choice(case.case)
     text, cut = answer_text(output)
     found = read_choice(text, case.case.choices, cut=cut)
-    return Measured(float(found.index == right), told_choice(found, options, right))
+    return Measured(float(found.index == right), choice_detail(found, options, right))
 
 
-def told_choice(found: ChoiceAnswer, options: tuple[Option, ...], right: int) -> dict[str, Any]:
+def choice_detail(found: ChoiceAnswer, options: tuple[Option, ...], right: int) -> dict[str, Any]:
     """What the ledger holds of a choice: how it was read, what, and what a guess would give."""
     told: dict[str, Any] = {"status": found.status, "right": options[right].letter}
     told |= {"read": found.letter} if found.status == "read" else {}

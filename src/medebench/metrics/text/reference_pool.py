@@ -18,10 +18,6 @@ class ReferencePool:
     #: Tells it from a pool of other references.
     digest: str
 
-    def around(self, case: Case) -> tuple[str, ...]:
-        """The references of the case's kind, its own among them."""
-        return self.kinds.get(kind_of_question(case), ())
-
 
 def kind_of_question(case: Case) -> str:
     """The task, where it is one of MedGEN-Bench, else how the answer is read."""

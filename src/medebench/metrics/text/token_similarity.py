@@ -9,13 +9,15 @@ mean, but another token may find them. Any `TokenEncoder` can have made the vect
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from medebench.encoders.token_encoder import TokenVectors
-from medebench.metrics.metric import Undefined
+from medebench.encoders.token_encoder import TokenEncoder, TokenVectors
+from medebench.metrics.metric import Measured, Undefined
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,25 @@ def match_tokens(candidate: TokenVectors, reference: TokenVectors) -> TokenMatch
     recall = float(similar.max(axis=0)[reference.counts].mean())
     total = precision + recall
     return TokenMatch(precision, recall, 2 * precision * recall / total if total else 0.0)
+
+
+def match_texts(
+    encoder: TokenEncoder, pairs: Sequence[tuple[str, str]]
+) -> list[Measured | Undefined]:
+    """F1 of answers with their references, or why there is none."""
+    read = iter(encoder.read([text for pair in pairs for text in pair]))
+    found: list[Measured | Undefined] = []
+    for one, other in zip(read, read, strict=True):
+        cut = {"tokens": one.tokens, "read": one.read} if one.truncated else {}
+        try:
+            match = match_tokens(one, other)
+        except Undefined as why:
+            found.append(why)
+            continue
+        told: dict[str, Any] = {"precision": match.precision, "recall": match.recall}
+        # Rounding may lift a text beside itself above 1.
+        found.append(Measured(min(1.0, match.f1), told | cut))
+    return found
 
 
 def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -50,13 +50,6 @@ class OptionTexts:
             for found in self._pattern.finditer(text):
                 yield self._place(found[0]), found.start(), found.end()
 
-    def whole(self, text: str) -> int | None:
-        """The option that is all of the text."""
-        if self._pattern is None:
-            return None
-        found = self._pattern.fullmatch(text)
-        return self._place(found[0]) if found else None
-
     def _place(self, said: str) -> int:
         plain = " ".join(said.casefold().split())
         found = self._places.get(plain)

@@ -51,6 +51,9 @@ _WORDS = re.compile(r"^(?:yes|no|none|one|true|false|left|both)$")
 #: In a longer answer only its ends say what it comes to.
 _LONG = 400
 _BACK = 90
+#: Stands before a short answer that is another one, in so many characters at most.
+_ALONE = re.compile(r"(?:[.,;:!\n]|\band|\bor|\bwait|\bactually)\s*$", re.I)
+_JOINING = 12
 
 
 def text_claims(text: str, texts: OptionTexts) -> list[Claim]:
@@ -101,15 +104,11 @@ def _claims(text: str, texts: OptionTexts) -> Iterator[Claim]:
         yield from _pair(text, [one for one in mentions if not is_denied(text, *one[1:])])
 
 
-_ALONE = re.compile(r"(?:[.,;:!\n]|\band|\bor|\bwait|\bactually)\s*$", re.I)
-
-
 def _taken_back(text: str, end: int, texts: OptionTexts) -> Iterator[int]:
     """ "Yes. Wait, no.": other short answers that stand alone behind the first."""
     for place, begin, stop in texts.named(text[end:]):
-        alone = re.search(
-            r"(?:[.,;:!\n]|\band|\bor|\bwait|\bactually)\s*$", text[: end + begin], re.I
-        )
+        # No further back than a joining word is long, or a long answer takes its length squared.
+        alone = _ALONE.search(text, max(0, end + begin - _JOINING), end + begin)
         if alone and _WORDS.match(texts.texts[place]) and text[end + stop :][:1] in (*".,;!\n", ""):
             yield place
 

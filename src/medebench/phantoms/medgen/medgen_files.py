@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from medebench.cases.caseset import CaseSet
+from medebench.cases.medgen_names import RELEASED
 from medebench.cases.readers import plain_folder
 from medebench.files import whole_folder, write_bytes, write_text
 from medebench.images.picture import encode_png
@@ -21,8 +22,6 @@ from medebench.tasks.medgen_tasks import MEDGEN_TASKS
 
 _DRAWERS: dict[str, Callable[[int, int], Record]] = QUESTIONS | EDITS | GENERATIONS
 _TABLE = "cases.jsonl"
-#: As the release spells formats, in the ids of its records.
-_FORMATS = {"vqa": "VQA", "editing": "ImageEditing", "generation": "MultimodalGeneration"}
 
 
 def draw_record(task: str, number: int, seed: int = 0) -> Record:
@@ -85,7 +84,7 @@ def write_case(root: Path, index: int, seed: int) -> dict[str, Any]:
         **{name: value for name, value in told.items() if value},
         **({"grid": record.grid} if record.grid != "previous" else {}),
         "groups": {"format": kind, **({"subtask": record.subtask} if record.subtask else {})},
-        "sample_id": f"medgen-phantoms:{_FORMATS[kind]}:{task}:{number + 1:06d}",
+        "sample_id": f"medgen-phantoms:{RELEASED[kind]}:{task}:{number + 1:06d}",
         "recorded_modality": f"drawing in the style of {record.modality}",
         "metadata": dict(record.metadata),
         **({"report_sections": dict(record.sections)} if record.sections else {}),

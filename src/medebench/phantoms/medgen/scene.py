@@ -79,8 +79,8 @@ class Scene:
         return replace(self, lesions=())
 
 
-def sample_scene(seed: int, name: str, count: int | None = None, small: bool = False) -> Scene:
-    """The scene of this name with so many lesions, 0 to 3 unless given; `small` leaves room."""
+def sample_scene(seed: int, name: str, count: int | None = None) -> Scene:
+    """The scene of this name with so many lesions, 0 to 3 unless given."""
     d = Draw(stream(seed, f"medgen {name}"))
     modality, kind = d.pick(MODALITIES), d.pick(KINDS)
     wanted = d.whole(0, 3)
@@ -89,7 +89,7 @@ def sample_scene(seed: int, name: str, count: int | None = None, small: bool = F
     lesions = []
     for _ in range(wanted):
         side, third = slots.pop(d.whole(0, len(slots) - 1))
-        lesions.append(_lesion(d, modality, side, third, small))
+        lesions.append(_lesion(d, modality, side, third))
     return Scene(
         modality,
         kind,
@@ -109,9 +109,9 @@ def slot(modality: Modality, side: Side, third: Third) -> tuple[float, float]:
     return (x if side == "left" else 256.0 - x), y + down * high
 
 
-def _lesion(d: Draw, modality: Modality, side: Side, third: Third, small: bool) -> Lesion:
+def _lesion(d: Draw, modality: Modality, side: Side, third: Third) -> Lesion:
     x, y = slot(modality, side, third)
     _, _, wide, high = HALVES[modality]
-    radius = d.real(6.5, 8.0) if small else d.real(8.0, 11.5)
+    radius = d.real(8.0, 11.5)
     across, down = d.real(-0.2, 0.2) * wide, d.real(-0.07, 0.07) * high
     return Lesion(side, third, x + across, y + down, radius, d.real(0.88, 1.0), d.real(0.0, 3.1))

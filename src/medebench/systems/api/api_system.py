@@ -18,12 +18,13 @@ from medebench.models import (
     Limits,
     Plan,
     encode_for_model,
+    find_client,
 )
 from medebench.models.model_lookup import find_provider
 from medebench.outputs import Output
-from medebench.systems.answer_prompts import ANSWER, answer_kind_of, answer_text, told_of
+from medebench.systems.answer_prompts import ANSWER, answer_kind_of, answer_text, question_facts
 from medebench.systems.api.image_answers import IN_A_REASON, facts, refusal
-from medebench.systems.input_images import Several, image_labels, images_told, input_images
+from medebench.systems.input_images import Several, image_facts, image_labels, input_images
 from medebench.systems.request import NotTried, Refused, Request, case_seed
 from medebench.systems.shared_caller import SharedCaller
 from medebench.systems.system import System
@@ -136,8 +137,6 @@ class ApiSystem(System, ABC):
         )
 
     def _find_client(self, name: str, base_url: str | None) -> Any:
-        from medebench.models import find_client
-
         return find_client(name, base_url)
 
 
@@ -155,7 +154,7 @@ def text_output(
     caller: Caller, ask: Ask, request: Request, tries: int, several: Several = "separate"
 ) -> Output:
     """An answer in words, or the reason why there is none."""
-    told = told_of(request, str(ask.parts[-1])) | images_told(request.case, several)
+    told = question_facts(request, str(ask.parts[-1])) | image_facts(request.case, several)
     answers: list[Answer] = []
     # Only an answer that says something is kept, so the same question can be asked again.
     for _ in range(tries):

@@ -6,11 +6,11 @@ from contextlib import suppress
 
 from medebench.models import Answer, Ask, Failure
 from medebench.outputs import Output, Part
-from medebench.systems.answer_prompts import ANSWER, answer_text, told_of
+from medebench.systems.answer_prompts import ANSWER, answer_text, question_facts
 from medebench.systems.api.api_editor import ApiEditor, Wish
 from medebench.systems.api.api_system import cut_facts, labelled, repeat_of, unanswered
 from medebench.systems.api.image_answers import Looker, facts, refusal
-from medebench.systems.input_images import images_told
+from medebench.systems.input_images import image_facts
 from medebench.systems.request import Refused, Request
 
 
@@ -36,8 +36,8 @@ class UnifiedEditor(ApiEditor):
     def _both(self, request: Request) -> Output:
         wish = self._wish(request)
         ask = self._both_ask(request, wish)
-        told = told_of(request, str(ask.parts[-1]))
-        told |= images_told(request.case, self.settings.images)
+        told = question_facts(request, str(ask.parts[-1]))
+        told |= image_facts(request.case, self.settings.images)
         caller, looker = self._open(), Looker()
         answers: list[Answer] = []
         # Only an answer with both is kept, so the same question can be asked again.

@@ -43,7 +43,7 @@ from medebench.systems.composed.wrapper import (
     lifted,
     unopened,
 )
-from medebench.systems.input_images import images_told
+from medebench.systems.input_images import image_facts
 from medebench.systems.request import Refused, Request
 from medebench.systems.setting_types import Address
 
@@ -126,7 +126,7 @@ class Composed(Wrapper):
         outcome = self._ready.write(ask, read, FOR_PAINTER, TextAndOrder.as_answer)
         detail = self._written_by(request, outcome)
         assert outcome.value is not None
-        detail |= images_told(request.case, "separate")
+        detail |= image_facts(request.case, "separate")
         try:
             made = self._painted(request, outcome.value.order, outcome.cost, detail)
         except Refused as refused:

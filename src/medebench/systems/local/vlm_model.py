@@ -25,7 +25,7 @@ _OWN_CODE = "runs code of its own, which medebench does not; run it as a worker 
 
 
 @dataclass(frozen=True)
-class Said:
+class VlmAnswer:
     """What a model wrote: `is_cut` where it had more to say."""
 
     text: str
@@ -48,7 +48,7 @@ class VlmModel:
             self._network = _network(path, name, getattr(torch, self.dtype)).to(self.device).eval()
             self._has_system = _takes_system(self._processor, name)
 
-    def say(self, system: str, turns: Sequence[Turn], seed: int) -> list[Said]:
+    def say(self, system: str, turns: Sequence[Turn], seed: int) -> list[VlmAnswer]:
         """An answer to each; `seed` decides where words are drawn."""
         import torch
 
@@ -74,12 +74,12 @@ class VlmModel:
         drawn = {"do_sample": True, "temperature": one.temperature} if one.temperature else {}
         return {"max_new_tokens": one.max_new_tokens, "do_sample": False} | drawn
 
-    def _said(self, tokens: list[int], count: int) -> Said:
+    def _said(self, tokens: list[int], count: int) -> VlmAnswer:
         ends = self._ends
         length = next((n for n, one in enumerate(tokens) if one in ends), len(tokens))
         is_cut = length == len(tokens) and len(tokens) >= self._settings.max_new_tokens
         text = self._processor.decode(tokens[:length], skip_special_tokens=True)
-        return Said(text.strip(), int(count), length, is_cut)
+        return VlmAnswer(text.strip(), int(count), length, is_cut)
 
     @property
     def _ends(self) -> set[int]:

@@ -16,15 +16,15 @@ from medebench.device import (
 )
 from medebench.errors import InputError, NotReadyError
 from medebench.outputs import Output
-from medebench.systems.answer_prompts import ANSWER, answer_text, told_of
-from medebench.systems.input_images import image_labels, images_told, screen_images
+from medebench.systems.answer_prompts import ANSWER, answer_text, question_facts
+from medebench.systems.input_images import image_facts, image_labels, screen_images
 from medebench.systems.local.vlm_settings import VlmSettings
 from medebench.systems.request import Refused, Request
 from medebench.systems.system import System
 from medebench.weights import Absent, find_weights
 
 if TYPE_CHECKING:
-    from medebench.systems.local.vlm_model import Said, VlmModel
+    from medebench.systems.local.vlm_model import VlmAnswer, VlmModel
 
 #: Seeds of torch end here.
 _SEEDS = 2**63
@@ -137,8 +137,8 @@ class LocalVlm(System):
             return [self._say([request], [turn])[0] for request, turn in pairs]
         return [Refused("out of memory; lower image_size or max_new_tokens, or use images=sheet")]
 
-    def _output(self, request: Request, asked: str, said: Said) -> Output | Refused:
-        detail = told_of(request, asked) | images_told(request.case, self.settings.images)
+    def _output(self, request: Request, asked: str, said: VlmAnswer) -> Output | Refused:
+        detail = question_facts(request, asked) | image_facts(request.case, self.settings.images)
         detail |= {"tokens_in": said.tokens_in, "tokens_out": said.tokens_out}
         detail |= {"device": self._model.device, "dtype": self._model.dtype}
         if said.is_cut:
