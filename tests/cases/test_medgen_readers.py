@@ -319,6 +319,16 @@ def test_a_contact_sheet_is_taken_where_its_images_are_gone(tmp_path, canonical)
     assert "vqa_contact_sheets" in str(case.previous)
 
 
+def test_images_behind_a_sheet_are_taken_where_the_list_names_the_sheet_alone(tmp_path, canonical):
+    view = write_view(tmp_path / "view", canonical)
+    lines = [json.loads(line) for line in (view / "vqa.jsonl").read_text().splitlines()]
+    for one in lines:
+        one["input_images"] = [one["input_image"]]
+    (view / "vqa.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
+    case = load_cases(view)["vqa-multiple-choice-000002"]
+    assert len(case.images) == 2 and "contact_sheet" not in case.extra
+
+
 def test_originals_are_found_without_a_list_of_them(tmp_path, canonical):
     view = write_view(tmp_path / "view", canonical)
     lines = [json.loads(line) for line in (view / "vqa.jsonl").read_text().splitlines()]

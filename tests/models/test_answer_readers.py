@@ -308,3 +308,81 @@ def test_a_filling_is_itself_in_every_dress(filling, wrap):
     for text in (filling, f"The missing word is {filling}.", f'It is "{filling}" here.'):
         found = read_gap(wrap.format(text), "It is ____ here.")
         assert any(same_filling(one, filling) for one in found.readings), found
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "A: 10%, B: 70%, C: 15%, D: 5%",
+        "A (10%), B (70%), C (15%), D (5%)",
+        "A = 0.1, B = 0.7",
+        "A: 3/10, B: 9/10",
+        "A: possible, B: more likely",
+        "A? No. B? No. C? Possibly. D? No.",
+        "The answer is B? I am not sure.",
+        "Answer: A. Pleural effusion\nB. Pneumothorax\nC. Pneumonia\nD. Normal chest",
+        "The answer is: A) Pleural effusion, B) Pneumothorax, C) Pneumonia, D) Normal chest",
+        "Everything but pneumonia.",
+        "It mimics pneumonia.",
+        "A common mistake is to answer A.",
+    ],
+)
+def test_choices_that_are_weighed_or_told_again_are_no_answer(answer):
+    assert read_choice(answer, CHOICES).status in {"not_read", "several"}
+
+
+@pytest.mark.parametrize(
+    "answer", ["A: No. B: Yes. C: No.", "A: wrong; B: right", "A) No B) Yes", "A? No. B? Yes."]
+)
+def test_one_choice_that_is_right_where_the_others_are_wrong(answer):
+    assert read_choice(answer, CHOICES).letter == "B"
+
+
+def test_a_part_of_an_image_that_is_normal_is_no_normal_image():
+    choices = ("A. Pneumonia", "B. Normal")
+    for part in ("The heart size is normal. The lung is not.", "The left lung is normal."):
+        assert read_choice(part, choices).status == "not_read", part
+    for whole in ("The chest X-ray is normal.", "The image is normal.", "Normal."):
+        assert read_choice(whole, choices).letter == "B", whole
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        "On second thought, right upper", "Hmm, it is right upper.",
+        "That is wrong. It is right upper.",
+    ],
+)  # fmt: skip
+def test_words_for_a_gap_that_are_taken_back(behind):
+    question = "The mass lies in the ____ lobe."
+    assert "left upper" not in read_gap(f"left upper. {behind}", question).readings
+    assert "left upper" not in read_gap("left upper, this is wrong", question).readings
+    assert "left upper" in read_gap("left upper. It is not the lower one.", question).readings
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("10³", "103"), ("HER2-", "HER2"), ("not able", "notable"), ("Rh-", "Rh")]
+)
+def test_signs_and_negations_are_no_spelling(one, other):
+    assert not same_filling(one, other)
+    assert same_filling("10³", "10^3") and same_filling("left-upper", "left upper")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "It mimics a meningioma.", "Absent meningioma.", "Meningioma: absent.",
+        "Anything but a meningioma.", "Far from being a meningioma.",
+        "It fails to show a meningioma.", "The lesion lacks features of meningioma.",
+        "There is little to suggest meningioma.",
+        "The meningioma seen before is no longer visible.",
+    ],
+)  # fmt: skip
+def test_a_key_that_is_denied_in_other_words(answer):
+    assert read_key(answer, "meningioma") == "not_stated"
+
+
+def test_the_side_of_the_sound_half_is_no_key_unless_it_is_asked_for():
+    answer = "The left lung is clear, the right one is not."
+    assert read_key(answer, "left", ["right"], "Where is the mass?") == "not_stated"
+    assert read_key("The left lung is clear.", "left", (), "Which lung is clear?") == "stated"

@@ -240,3 +240,20 @@ def test_the_lexicon_reads_real_reports():
     rows = {one.finding: one for one in tool.measure(list(tool.read_reports(archive)))}
     for finding in ("pneumothorax", "pleural effusion", "cardiomegaly", "atelectasis"):
         assert rows[finding].precision > 0.75 and rows[finding].recall > 0.75
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "R pleural effusion",
+        "Pleural effusion, right.",
+        "Effusion: right",
+        "Effusion: present (right)",
+    ],
+)
+def test_a_side_in_short_is_a_side(told):
+    assert match_findings(told, "left pleural effusion").f1 == 0
+    assert match_findings(told, "right pleural effusion").f1 == 1
+    assert [one.side for one in find_findings("R/O effusion")] == [""]
+    assert [one.side for one in find_findings("an effusion of 2 L")] == [""]
+    assert find_findings("The pneumothorax is gone.")[0].negated

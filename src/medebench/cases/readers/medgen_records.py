@@ -296,7 +296,9 @@ def _inputs(record: Mapping[str, Any], place: Place, task: str) -> tuple[Path, l
         ("input_image", _names("input_image", record.get("input_image"))),
         ("input_files", _names("input_files", record.get("input_files"))),
     ]
-    offered = [(name, values) for name, values in offered if values]
+    offered = sorted(
+        [(name, values) for name, values in offered if values], key=lambda one: -len(one[1])
+    )
     if not offered:
         raise BadRecord("missing-field", "input_image", "is missing: every task has an input image")
     first: BadRecord | None = None

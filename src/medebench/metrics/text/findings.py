@@ -119,10 +119,17 @@ class _Sentence:
         if not self._terms:
             return []
         self._cues = self._free_cues()
-        self._sides = list(lexicon().sides.find(self.words))
+        self._sides = [one for one in lexicon().sides.find(self.words) if self._is_side(one[0])]
         self._breaks = self._clause_breaks()
         made = [self._finding(number) for number in range(len(self._terms))]
         return [self._with_nature(number, made) for number in range(len(made))]
+
+    def _is_side(self, place: int) -> bool:
+        """Not the R of "R/O effusion", nor the L of "2 L"."""
+        if self.words[place] not in ("l", "r"):
+            return True
+        before = "".join(self.words[max(0, place - 1) : place])
+        return self.words[place + 1 : place + 2] != ["o"] and not before[:1].isdigit()
 
     def _free_cues(self) -> list[tuple[int, int, CueKind]]:
         """Cues, but not those inside a wording of the lexicon ("heart is not enlarged")."""
@@ -221,6 +228,8 @@ class _Sentence:
             return self._both(before)
         if after and after[0][0] < until and self._leads(e, after[0][0]):
             return after[0][2]
+        if side := self._tabled_side(e):
+            return side
         if negated:
             # "Left effusion and no pneumothorax" denies it on both.
             return ""
@@ -228,6 +237,18 @@ class _Sentence:
         if before and s - before[-1][1] <= _FAR:
             return self._both(before)
         return after[0][2] if after and after[0][0] - e <= _FAR else ""
+
+    def _tabled_side(self, e: int) -> Side:
+        """ "Effusion, right." and "Effusion: present (left)": the side and nothing more."""
+        words = self.words
+        if words[e : e + 1] not in ([","], [":"]):
+            return ""
+        place = e + 1 + (words[e + 1 : e + 2] in (["present"], ["yes"]))
+        for s, end, side in self._sides:
+            closed = end == len(words) or words[end] in (",", ".", ";", ":")
+            if s == place and closed:
+                return side
+        return ""
 
     def _is_near(self, behind: int, s: int) -> bool:
         between = self.words[behind:s]

@@ -64,6 +64,8 @@ def same_filling(given: str, reference: str) -> bool:
 
 def normal_form(text: str) -> str:
     """The text without the differences that are forgiven."""
+    text = re.sub(r"(?<=\d)(?=[⁰¹²³⁴-⁹⁻])", "^", text)  # 10³ is not 103
+    text = re.sub(r"(?<=\w)[-−⁻](?=[\s.,;)]|$)", " minus ", text)  # HER2- is not HER2
     text = unicodedata.normalize("NFKC", text).casefold().replace("µ", "μ").replace("×", "x")
     # Signs that mean something stay: a comparison, a sign of a number, per cent, a decimal point.
     text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text)
@@ -87,5 +89,5 @@ def _singular(word: str) -> str:
 
 
 def _joined(text: str) -> str:
-    """Without blanks between letters: "gall bladder", "non specific"; never between numbers."""
-    return re.sub(r"(?<=[^\W\d_]{3}) (?=[^\W\d_]{3})", "", text)
+    """Without blanks between letters: "gall bladder", never between numbers nor behind "not"."""
+    return re.sub(r"(?<=[^\W\d_]{3})(?<!\bnot) (?=[^\W\d_]{3})", "", text)

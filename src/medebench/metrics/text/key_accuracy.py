@@ -30,7 +30,7 @@ def KEY_ACCURACY(case: OpenCase, output: Output | str) -> Measured:
         raise Undefined(Reason("not-applicable", "the case has no key to check"))
     text, cut = answer_text(output)
     key, others = key_and_others(case.case)
-    status = read_key(text, key, others, cut=cut)
+    status = read_key(text, key, others, case.case.prompt, cut=cut)
     return Measured(float(status == "stated"), {"status": status, "key": key})
 
 

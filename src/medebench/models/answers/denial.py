@@ -9,29 +9,33 @@ _CLAUSE = re.compile(r"[.;:!?\n]|\b(?:but|however|although|though|so|therefore|h
 _BEFORE = re.compile(
     r"""(?:\b(?:no|not|never|neither|nor|without|except|excludes?|excluding|excluded|unlike
       |rules?[ ]out|ruled[ ]out|ruling[ ]out|rather[ ]than|instead[ ]of|absence[ ]of|lack[ ]of
-      |free[ ]of|negative[ ]for|less[ ]likely|unlikely|cannot|against|denies|opposed[ ]to
+      |free[ ]of|far[ ]from|absent|fails?[ ]to|failed[ ]to|lacks?|lacking
+      |little|mimics?|mimicking|simulates?|negative[ ]for|less[ ]likely|unlikely|cannot
+      |against|denies|opposed[ ]to
       |kein|keine|keinen|nicht|ohne|sans|sin|senza|sem|pas|não|non)\b|n['’]t\b|不是|并非|没有|無)
     (?:[ ,/&]+(?!(?:only|just|merely)\b)[\w'’-]+){0,5}?[ ("'\[]*$""",
     re.I | re.X,
 )
 _BEHIND = re.compile(
     r"""[^\S\n]*[)\]"']?[^\S\n]*
-    (?:[:–—-]+[^\S\n]*(?:\w+[ ]){0,2}?(?:wrong|incorrect|false|no|not|unlikely|excluded)\b
+    (?:[:–—-]+[^\S\n]*(?:\w+[ ]){0,2}?(?:wrong|incorrect|false|no|not|unlikely|excluded|absent)\b
       |(?:[ ]?(?:can|could|may|might|would|should|is|are|was|were|has|have|be|been|seems?|appears?
         |therefore|also|clearly|thus|both|all|to|very|most)\b[ ]?){1,4}
-        (?:not\b|n['’]t\b|wrong|incorrect|false|unlikely|less\b|ruled[ ]out|excluded|absent
-        |impossible|eliminated|improbable|out\b|never)
+        (?:not\b|n['’]t\b|no[ ]longer\b|wrong|incorrect|false|unlikely|less\b|ruled[ ]out|excluded
+        |absent|impossible|eliminated|improbable|out\b|never)
       |[ ]?(?:can['’]t|cannot|(?:is|are|was|does)n['’]t|(?:does|do|did)[ ]not)\b
       |,?[ ](?:but|which|though|although)[ ](?:that|this|it)?[ ]?(?:is|would[ ]be)[ ]
         (?:not|wrong|incorrect|false|an?[ ](?:mistake|error))
+      |[ ](?:\w+[ ]){0,4}(?:is|are)[ ]no[ ]longer\b
       |[ ](?:ist|sind)[ ](?:nicht|falsch)\b)""",
     re.I | re.X,
 )
 
 
+_ALL_BUT = re.compile(r"\b(?:any|every)thing but (?:an? |the )?$", re.I)
 _SUPPOSED = re.compile(
     r"""(?:\b(?:if\ (?!you\b|one\b|we\b)|unless|suppose|supposing|were|whether|risk|unclear|doubt
-        |unlikely\ that|for\ example|e\.g|for\ instance|in\ this\ format)\b
+        |unlikely\ that|mistake\b|pitfall|for\ example|e\.g|for\ instance|in\ this\ format)\b
       |(?<!\bI\ )\b(?:might|may|could|would|some|many|wrong|mistaken?|tempting|initially|first)\b
         [^.!?\n]*\b(?:think|thought|say|argue|believe|assume|consider(?:ed)?|guess|claim|suppose
           |suggest|mean|indicate|represent|call)s?\b)
@@ -56,6 +60,8 @@ def is_denied(text: str, start: int, end: int) -> bool:
     (True, False)
     """
     before = text[max(0, start - _WINDOW) : start]
+    if _ALL_BUT.search(before):
+        return True
     before = before[max((one.end() for one in _CLAUSE.finditer(before)), default=0) :]
     if _BEFORE.search(before):
         return True

@@ -30,6 +30,15 @@ _REST = re.compile(
     |\s+(?:because|since|which|as\ it|so\ that)\b.*""",
     re.I | re.S | re.X,
 )
+#: What takes back the words before it, at the beginning of what follows or anywhere in it.
+_TAKEN_BACK = re.compile(
+    r"""\b(?:second\ thoughts?|hmm+|wait|actually|correction|sorry|scratch\ that|i\ me(?:an|ant)
+      |first\ (?:thought|guess)|(?:first|initially)\ thought)\b
+    |\b(?:(?:that|this|it|which)\ (?:is|was|would\ be)|that['’]s|it['’]s|isn['’]t|wasn['’]t)
+      \ (?:\w+\ )?(?:wrong|incorrect|false|mistaken|not(?=\W*$)|not\ (?:correct|true|the\ case))\b
+    |\b(?:is|was)(?:n['’]t|\ not)\W*$""",
+    re.I | re.X,
+)
 #: So many words before the gap are enough to find it in a sentence that is told anew.
 _ANCHOR = 3
 
@@ -89,8 +98,16 @@ def _read(text: str, question: str) -> GapAnswer:
         return GapAnswer("read", (quoted[0],))
     bare = _LEAD.sub("", _QUOTE_MARK.sub("", text)).strip(_EDGES).rstrip(". ")
     readings = [_inside(bare, before, after), bare]
-    readings += [head for one in readings if (head := _REST.sub("", one, count=1).strip(_EDGES))]
+    readings += [head for one in readings if (head := _head(one))]
     return GapAnswer("read", tuple(dict.fromkeys(filter(None, readings))))
+
+
+def _head(text: str) -> str:
+    """The words without an explanation behind them; nothing where that takes them back."""
+    rest = _REST.search(text)
+    if rest is None or _TAKEN_BACK.search(rest[0]):
+        return ""
+    return text[: rest.start()].strip(_EDGES)
 
 
 def _around(question: str) -> tuple[list[str], list[str]]:

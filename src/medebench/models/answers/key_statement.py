@@ -34,13 +34,24 @@ _POLAR = {"yes", "no", "true", "false"}
 _FIRST = re.compile(r"\W*([^\W\d_]+)(?=\W*$|\s*[,.;:!?–—-]|\s+and\b)")
 
 
-def read_key(answer: str, key: str, others: Sequence[str] = (), *, cut: bool = False) -> KeyStatus:
+#: "The left lung is clear": not the side of what is asked for, unless that is asked for.
+_SIDED = re.compile(r"(?:left|right)\b")
+_SOUND = r"(?:spared|clear|normal|unremarkable|unaffected|uninvolved|healthy|intact)\b"
+_IS_SOUND = re.compile(
+    rf"(?:\s\w+){{0,2}}\s(?:is|are|was|were|appears?|remains?)\s(?:\w+\s)?{_SOUND}", re.I
+)
+
+
+def read_key(
+    answer: str, key: str, others: Sequence[str] = (), question: str = "", *, cut: bool = False
+) -> KeyStatus:
     """Whether the key is stated, and none of the other options that there were.
 
     Args:
         answer: as the model wrote it.
         key: what must be stated, in a sentence or alone.
         others: the other options of the question; one stated beside the key makes it `several`.
+        question: as it was asked; "which lung is clear" makes a clear lung an answer.
         cut: the model was stopped by its limit of tokens.
 
     >>> read_key("The mass is a meningioma, no glioma.", "meningioma", ["glioma"])
@@ -53,13 +64,14 @@ def read_key(answer: str, key: str, others: Sequence[str] = (), *, cut: bool = F
         return "cut"
     key_text = _folded(key)
     texts = [key_text, *(one for one in map(_folded, others) if one != key_text)]
-    stated = _stated(body.text, list(dict.fromkeys(texts)))
+    sound = bool(re.search(rf"\b{_SOUND}", question, re.I))
+    stated = _stated(body.text, list(dict.fromkeys(texts)), sound)
     if 0 in stated:
         return "stated" if len(stated) == 1 else "several"
     return "refused" if not stated and declines(body.text) else "not_stated"
 
 
-def _stated(text: str, texts: list[str]) -> set[int]:
+def _stated(text: str, texts: list[str], sound: bool) -> set[int]:
     if texts[0] in _POLAR:
         # "No" within a sentence is a negation, not an answer.
         first = _FIRST.match(text)
@@ -75,6 +87,7 @@ def _stated(text: str, texts: list[str]) -> set[int]:
         if not is_denied(text, start, end)
         and not is_supposed(text[max(0, start - _BACK) : start])
         and text[end : end + 1] != "?"
+        and (sound or not (_SIDED.match(texts[spelt[place][0]]) and _IS_SOUND.match(text, end)))
         and not (text[end - 1].isdigit() and _UNIT.match(text, end))
     }
 

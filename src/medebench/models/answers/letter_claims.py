@@ -95,6 +95,9 @@ _WRONG = re.compile(
 _ASKED = re.compile(
     r"(?:^|[.!?\n]\s*)(?:is|are|could|would|should|might|may|can|does|why)\b[^.!?\n]*\?$", re.I
 )
+#: "B? I am not sure."
+_ASKING = re.compile(r"[)\]\"'”’]{0,2}\s*\?")
+_QUIET = " \n?!.\"'”’)*"
 _MARKED = re.compile(r"(?<![\w'’-])([A-Z])[)\]]?[.):]")
 _REVISED = re.compile(
     rf"""\b(?:correction|wait|actually|sorry|however|instead|on\ second\ thought|no
@@ -102,8 +105,19 @@ _REVISED = re.compile(
     (?<![{_ALPHA}'’-])([A-Z])[)\]]?\s*(?=[.,;!\n]|$)""",
     re.I | re.X,
 )
+#: From the text of one option to the letter of the next.
+_NEXT = re.compile(r"[\s,;.|]{1,4}[(\[*-]{0,2}\s?(?P<letter>[A-Z])(?=[)\].:])")
+_ENDED = re.compile(r"[.;]?\s*(?:\n|$)")
 _JOINED = re.compile(r"(?<![\w'’-])([A-Z])[)\]]?\s*(?:,|,?\s*(?:and|or)|&|/)\s*[(\[]?$")
 _GENUS = re.compile(r"\.\s+[a-zß-ÿ]")
+#: "A: 10 %, B: 70 %", "A? No. B? Yes.": the first of them is no answer for being first.
+_RATED = re.compile(
+    rf"""(?<![{_ALPHA}'’-])(?P<letter>[A-Z])[)\]]?\s*(?:[:=?(–—-]|(?<=[)\]]))\s*\(?
+    (?:(?P<good>(?:yes|true|correct|right)\b|[✓✔✅☑])
+    |(?P<bad>(?:no|not|false|wrong|incorrect|unlikely|excluded|impossible|ruled\ out)\b|[✗✘❌✕])
+    |[.]?\d|(?:possibl[ey]|probabl[ey]|likely|maybe|perhaps|less|more|most|this)\b)""",
+    re.I | re.X,
+)
 #: A small letter is one only at an end, or before a reason.
 _SMALL = re.compile(r"[)\]\"'”’]{0,2}(?:\s*$|[.,:!?)]|\s*\n|\s+(?:because|since)\b)", re.I)
 _PHRASE = re.compile(r"[^\n.,;:!?()]{1,60}")
@@ -130,6 +144,13 @@ class _Letters:
         self.rows = (
             {one.start(1): (one, self.places[letter]) for one, letter in rows} if listed else {}
         )
+        rated = [
+            one
+            for one in _RATED.finditer(text)
+            if one["letter"] in self.places and not self._own_text(one.start("letter"))
+        ]
+        several = len({one["letter"] for one in rated}) > 1
+        self.rated = {one.start("letter"): one for one in rated} if several else {}
 
     def claims(self) -> Iterator[Claim]:
         text = self.text
@@ -166,6 +187,8 @@ class _Letters:
             yield from self._at(start, final=False)
         if self.rows:
             yield from self._listed()
+        elif self.rated:
+            yield from self._judged_one_by_one()
 
     def _claim(
         self, found: re.Match[str], final: bool = False, judged: bool = False
@@ -176,13 +199,17 @@ class _Letters:
         yield from self._at(found.start(group), final, judged)
 
     def _at(self, start: int, final: bool, judged: bool = False) -> Iterator[Claim]:
-        if start in self.rows:
+        if start in self.rows or start in self.rated:
             return
         every, end = self._list(start)
         before = self.text[max(0, start - 200) : start]
         if _WRONG.search(before):
             return
         if is_supposed(before) or _ASKED.search(before + self.text[start : end + 3]):
+            return
+        asked = _ASKING.match(self.text, end)
+        rest = self.text[asked.end() :].strip(_QUIET) if asked else ""
+        if rest and not _REVISED.search(rest):
             return
         if other := _JOINED.search(before):
             every.insert(0, self._place(start - len(before) + other.start(1)))
@@ -197,6 +224,7 @@ class _Letters:
             conflict, end = attached
             if not conflict and is_denied(self.text, start, end):
                 return
+            every += self._repeated(start, end)
         else:
             conflict = False
             if not (_FREE.match(self.text, end) or _IS_GOOD.match(self.text, end)):
@@ -224,6 +252,17 @@ class _Letters:
             every.append(self._place(more.start("letter")))
             end = more.end()
         return every, end
+
+    def _repeated(self, start: int, end: int) -> list[int]:
+        """The options that follow at once with nothing but their texts: the choices told again."""
+        if not (end := self._own_text(start)):
+            return []
+        found: list[int] = []
+        while next_one := _NEXT.match(self.text, end):
+            if not (end := self._own_text(next_one.start("letter"))):
+                return []
+            found.append(self._place(next_one.start("letter")))
+        return found if not found or _ENDED.match(self.text, end) else []
 
     def _own_text(self, start: int, of_any: bool = False) -> int:
         """Where the text of the letter's own option ends that follows it, or 0."""
@@ -282,6 +321,15 @@ class _Letters:
             own = set(self.texts.texts[place].split())
             return not {one.casefold().strip("\"'”’") for one in words} <= own, end
         return False, end
+
+    def _judged_one_by_one(self) -> Iterator[Claim]:
+        """One that is right where all others are wrong."""
+        good = [one for one in self.rated.values() if one["good"]]
+        if len(good) == 1 and sum(bool(one["bad"]) for one in self.rated.values()) == (
+            len(self.rated) - 1
+        ):
+            start = good[0].start("letter")
+            yield Claim((self._place(start),), start, start + 1)
 
     def _verdict(self, row: re.Match[str]) -> str:
         """What a row says behind the text of its option."""

@@ -29,6 +29,15 @@ _SHOWN = re.compile(
     |not\b[^.;!?\n]{{1,60}}\bbut)|['’]s)\s+{_ARTICLE}["'“‘(]?$""",
     re.I | re.X,
 )
+#: "The heart is normal" is not about the image.
+_STATE = {"normal", "abnormal", "healthy", "unremarkable", "clear"}
+_PART = re.compile(
+    r"""(?<![\w-])(?!(?:images?|pictures?|x-?rays?|radiographs?|films?|scans?|cts?|mris?|ultrasounds?|study|exam
+    |examination|photo(?:graph)?s?|slides?|sections?|views?|chest|brain|abdomen|it|this|that|everything
+    |all|answer|diagnosis|findings?|result|appearance|impression|conclusion|option|choice)\b)
+    [\w-]+\s+(?:is|appears?\s+to\s+be)\s+$""",
+    re.I | re.X,
+)
 _VERDICT = re.compile(
     r"""["'”’)]?\s+(?:is|are|was)\s+(?:(?:also|clearly|likely|probably|both|most\s+likely|therefore)\s+)?
     (?:(?P<strong>(?:the\s+)?(?:most\s+|single\s+)?(?:\w+\s+)?(?:answer|option|choice|diagnosis)\b
@@ -123,6 +132,8 @@ def _claim(text: str, place: int, begin: int, end: int) -> Claim | None:
     if verdict := _VERDICT.match(text, end):
         return Claim((place,), begin, end, weak=not verdict["strong"])
     if stops and _SHOWN.search(lead):
+        if text[begin:end].lower() in _STATE and _PART.search(lead):
+            return None
         return Claim((place,), begin, end, weak=True)
     return None
 
