@@ -15,6 +15,7 @@ from medebench.reporting.answers_read import answers_read, answers_table
 from medebench.reporting.collect import collect
 from medebench.reporting.format_tables import counts_table, format_tables
 from medebench.reporting.headline_table import make_table
+from medebench.reporting.paper_tables import paper_tables
 from medebench.reporting.score_agreement import Means, agreement_table
 from medebench.reporting.statistics import compute
 from medebench.reporting.verdict import make_verdicts
@@ -199,3 +200,13 @@ def test_what_is_not_a_systems_work_is_no_open_question(runs, tmp_path):
     assert "choice accuracy" not in own.trust.numbers
     cells = next(row for row in verdicts.table().rows if row.name == "blurred").cells
     assert cells[2].text == "–"
+
+
+def test_published_rules_that_fail_the_references_themselves_are_named(tmp_path):
+    run = mb.generate("medgen-phantoms:count=16,seed=3", "reference", tmp_path / "reference")
+    mb.score(run, "ssim_medgen,bleu_medgen")
+    found = collect([run])
+    notes = {one.name: one.notes[0] for one in paper_tables(found, compute(found)) if one.own}
+    # BLEU gives a perfect answer of one word 0.178; SSIM of equal images is 1.
+    assert "BLEU" in notes["vqa"] and "where 100.00 is the best" in notes["vqa"]
+    assert notes["editing"] == ""

@@ -15,9 +15,11 @@ from medebench.analysis.published_medgen import (
     PublishedVersion,
     published_medgen,
 )
-from medebench.page.number import NONE, number, percent
+from medebench.metrics import metric_info
+from medebench.page.number import NONE, listed, number, percent
 from medebench.page.palette import run_colours
 from medebench.page.table import Cell, Column, Group, Row, Table
+from medebench.reporting.ceiling import is_ceiling
 from medebench.reporting.collect import Entry, Material
 from medebench.reporting.format_tables import FORMAT, TITLES
 from medebench.reporting.score_agreement import Means, agreement_table
@@ -82,7 +84,7 @@ def _of(
     groups.append(Group(rows, version.caption(name)))
     title = f"{TITLES[name]}: {version.version}, {version.values}"
     table = Table([Column("System", "left"), *heads], groups, title)
-    notes = version.note, version.source
+    notes = _denied(statistics, material, printed, name), version.note, version.source
     return PaperTable(name, title, table, notes, _agreement(printed), bool(own))
 
 
@@ -96,6 +98,24 @@ def _own(
         return Cell()
     value = found.micro.value * (100 if column.unit == "%" else 1)
     return Cell(number(value, 2), part=f"{found.scored:,} of {found.total:,}", value=value)
+
+
+def _denied(statistics: Statistics, material: Material, printed: PublishedFormat, name: str) -> str:
+    """Published scores that withhold the best value from the references themselves."""
+    entry = next((one for one in material.entries if is_ceiling(one)), None)
+    parts = []
+    for column in printed.columns if entry else ():
+        info = metric_info(column.metric) if column.metric else None
+        value = _own(statistics, material, entry, column, name).value if entry else None
+        if info is None or not isinstance(value, float):
+            continue
+        best = (info.high if column.better == "higher" else info.low) * (
+            100 if column.unit == "%" else 1
+        )
+        if abs(value - best) > 1e-6 * max(1.0, abs(best)):
+            parts.append(f"{column.label} {number(value, 2)} where {number(best, 2)} is the best")
+    lead = "Not even the references themselves get the best value by a published rule"
+    return f"{lead}: {listed(parts)}." if parts else ""
 
 
 def _agreement(printed: PublishedFormat) -> Table | None:
