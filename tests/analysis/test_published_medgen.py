@@ -86,7 +86,10 @@ def test_rates_name_the_version_and_do_not_forget_failures():
         ("ssim_medgen", None, "not-applicable", "not a score of this task"),
         ("lpips_medgen", 0.6, None, None),
         ("lpips_medgen", 0.61, None, None),
-        ("overall_judge", 8.0, None, None),
+        *(
+            ("overall_judge+medgen-clinical-10", (grade - 1) / 9, None, None)
+            for grade in (10, 8, 7.9)
+        ),
     )
     first, later, lpips = sorted(
         ((one.threshold.metric, one.threshold.limit, one) for one in pass_rates(scored)),
@@ -97,7 +100,8 @@ def test_rates_name_the_version_and_do_not_forget_failures():
     assert later[2].of_scored == pytest.approx(1 / 3) and later[2].of_all == 0.25
     assert first[2].threshold.version != later[2].threshold.version
     assert lpips[2].of_scored == 0.5 and lpips[2].threshold.text == "LPIPS ≤ 0.6"
-    judged = pass_rates(scored, {"Judge, overall, 1 to 10": "overall_judge"})
-    assert [one.of_all for one in judged if not one.threshold.metric] == [1.0]
+    [judged] = pass_rates(scored, ["overall_judge+medgen-clinical-10"])[-1:]
+    assert (judged.passed, judged.scored, judged.threshold.limit) == (2, 3, 8)
+    assert judged.threshold.text.endswith("judge+medgen-clinical-10 ≥ 8")
     failed = pass_rates(frame(("psnr_medgen", None, "no-output", "no output")))
     assert [(one.of_scored, one.of_all) for one in failed] == [(None, 0.0)]

@@ -82,7 +82,8 @@ def test_blanks_case_and_markdown_change_nothing(dress, letter, wraps):
 @given(st.sampled_from(DRESSES), st.permutations("ABCD"))
 def test_two_letters_are_no_answer(dress, letters):
     one, other, *_ = letters
-    for text in (f"{one} and {other}", f"{one} or {other}", f"{one}, {other}"):
+    for joined in ("{} and {}", "{} or {}", "{} or maybe {}", "{}, {}"):
+        text = joined.format(one, other)
         assert read_choice(dress.format(text), CHOICES).index is None
     twice = dress.format(one) + "\n" + dress.format(other)
     assert read_choice(twice, CHOICES).index in (None, "ABCD".index(other))
@@ -239,6 +240,15 @@ def test_long_answers_are_cut_in_the_middle_and_read(text):
     read_key(long[:LONGEST], "left", ["right"])
 
 
+@pytest.mark.parametrize("place", range(4))
+@pytest.mark.parametrize("link", [", which is option {}.", " (that is option {})."])
+def test_a_letter_that_is_said_to_stand_for_a_text_must_be_its_own(place, link):
+    said = f"The image shows a {TEXTS[place].lower()}"
+    assert read_choice(said + link.format("ABCD"[place]), CHOICES).index == place
+    other = link.format("ABCD"[(place + 1) % 4])
+    assert read_choice(said + other, CHOICES).status == "conflict"
+
+
 def test_the_longest_match_counts():
     nested = ("A. Lung", "B. Left lung", "C. Upper lobe of the left lung")
     assert read_choice("Upper lobe of the left lung", nested).letter == "C"
@@ -266,7 +276,7 @@ FORGIVEN = [
     ("five mm", "5 mm"), ("twenty-one", "21"), ("3-5 cm", "3 to 5 cm"), ("gall bladder",
     "gallbladder"),
     ("50 %", "50%"), ("arteries", "artery"), ("a mass", "masses"), ("5.0 mm", "5 mm"),
-    ("non-specific", "nonspecific"),
+    ("non-specific", "nonspecific"), ("metastases", "metastasis"), ("diseases", "disease"),
 ]  # fmt: skip
 NOT_FORGIVEN = [
     ("hepatitis", "hepatitis A"), ("hepatitis B", "hepatitis A"), ("no fracture", "fracture"),

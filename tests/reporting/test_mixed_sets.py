@@ -15,7 +15,7 @@ from medebench.reporting.answers_read import answers_read, answers_table
 from medebench.reporting.collect import collect
 from medebench.reporting.format_tables import counts_table, format_tables
 from medebench.reporting.headline_table import make_table
-from medebench.reporting.paper_tables import paper_tables
+from medebench.reporting.paper_tables import graded_to_10, paper_tables
 from medebench.reporting.score_agreement import Means, agreement_table
 from medebench.reporting.statistics import compute
 from medebench.reporting.verdict import make_verdicts
@@ -91,6 +91,13 @@ def test_failures_of_texts_get_the_bad_end_of_their_scale():
     alone = count_failures(frame[1:], {"omitted": "lower"}, {"omitted": 1.0})
     assert alone["value"].to_list() == [1.0]
     assert count_failures(frame[1:], {"omitted": "lower"})["value"].to_list() == [None]
+
+
+def test_rates_of_judges_are_of_those_who_grade_to_10():
+    ends = ("medgen-clinical-10", "medgen-generic-no-reference", "medgen-clinical", "their.py:R")
+    names = [f"overall_openai:gpt-4o+{end}" for end in (*ends, "medgen-errors")]
+    scores = describe([*names, "errors_openai:gpt-4o+medgen-errors", "ssim"], {})
+    assert set(graded_to_10(scores)) == set(names[:2])
 
 
 def test_a_scale_without_an_end_has_no_worst():

@@ -69,7 +69,9 @@ def test_the_result_is_written_and_shown(found):
     assert sorted(path.name for path in out.iterdir() if path.is_dir()) == sorted(
         ["intact", *CONTROLS]
     )
-    records = result.table().records()
+    table = result.table()
+    records = table.records()
+    assert "revised manuscript" in table.notes[-1] and "blank image 2.16" in table.notes[-1]
     assert [one["control"] for one in records] == [*CONTROLS]
     assert all(one["drop"] == told["drops"][n]["drop"] for n, one in enumerate(records))
 

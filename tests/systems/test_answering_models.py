@@ -13,11 +13,12 @@ from PIL import Image
 
 import medebench as mb
 from medebench.cases import Case
+from medebench.cases.choice_options import read_options
 from medebench.errors import InputError, NotReadyError
 from medebench.models import Reply
 from medebench.models.answers.characters import uniform
 from medebench.systems import find_system
-from medebench.systems.answer_prompts import ANSWER, answer_text, lettered
+from medebench.systems.answer_prompts import ANSWER, question_text
 from medebench.systems.request import NotTried, Refused
 from tests.conftest import REPOSITORY, draw
 from tests.models.drawing_server import DrawingServer, encoded, reply
@@ -88,21 +89,23 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_how_to_answer_follows_the_kind_of_question(kind):
-    text = answer_text(request(KINDS[kind]))
+    text = question_text(request(KINDS[kind]))
     assert text == f"{KINDS[kind].prompt}\n\n{ANSWER.endings[kind]}"
 
 
 def test_options_are_listed_once_and_with_their_letters():
     bare = Case("1", None, "Is it on the left or the right?", choices=("left", "right"))
-    assert "Options:\nA. left\nB. right\n" in answer_text(request(bare))
+    assert "Options:\nA. left\nB. right\n" in question_text(request(bare))
     listed = "Which side?\nOptions:\nA. left\nB: Right"
     given = Case("1", None, listed, choices=("A. left", "B. right"))
-    assert answer_text(request(given)).count("left") == 1
-    assert lettered(("(A) one", "(B) two")) == ["(A) one", "(B) two"]
-    assert lettered(("E. coli", "S. aureus")) == ["A. E. coli", "B. S. aureus"]
+    assert question_text(request(given)).count("left") == 1
+    for options in (("(A) one", "(B) two"), ("A. E. coli", "B. S. aureus")):
+        assert tuple(one.line for one in read_options(options)) == options
+    bare = read_options(("E. coli", "S. aureus"))
+    assert [one.line for one in bare] == ["A. E. coli", "B. S. aureus"]
     # The words hold no key to the answer.
     secret = asked.question(answer="C. upper", key="upper", organ="liver", description="hidden")
-    assert answer_text(request(secret)) == answer_text(request(asked.question()))
+    assert question_text(request(secret)) == question_text(request(asked.question()))
 
 
 @pytest.mark.parametrize("kind", VENDORS)

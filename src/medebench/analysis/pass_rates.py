@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import operator
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
@@ -32,6 +32,8 @@ class Threshold:
     sign: str
     limit: float
     version: str
+    #: That of a judge's grades, which lie on 0 to 1 here; none: the limit is on the metric's own.
+    scale: tuple[float, float] | None = None
 
     @property
     def text(self) -> str:
@@ -40,7 +42,9 @@ class Threshold:
 
     def passes(self, value: float) -> bool:
         """Whether a score passes; the threshold itself does."""
-        return bool(_SIGNS[self.sign](value, self.limit))
+        low, top = self.scale or (0.0, 1.0)
+        # Rounded, or 8 of 10 would not always be 8.
+        return bool(_SIGNS[self.sign](round(low + value * (top - low), 9), self.limit))
 
 
 @cache
@@ -77,31 +81,36 @@ class PassRate:
         return self.passed / every if every else None
 
 
-def pass_rates(
-    frame: pl.DataFrame, judge_scores: Mapping[str, str] | None = None
-) -> list[PassRate]:
+def pass_rates(frame: pl.DataFrame, judge_scores: Sequence[str] = ()) -> list[PassRate]:
     """The rates of one run, a row for every threshold whose metric was scored.
 
     Args:
         frame: what `Run.frame()` gives, or a part of it.
-        judge_scores: label of a threshold -> name of the score that it is about, for those that
-            have no metric of their own ("Judge, overall, 1 to 10": "overall_gpt-5").
+        judge_scores: names of overall scores of judges who grade from 1 to 10; each has a rate.
 
     >>> row = {"metric": "ssim_medgen", "reason": None, "kind": None}
     >>> frame = pl.DataFrame([row | {"value": 0.4}, row | {"value": 0.9}])
     >>> [(one.threshold.text, one.of_scored) for one in pass_rates(frame)]
     [('SSIM ≥ 0.1', 1.0), ('SSIM ≥ 0.7', 0.5)]
     """
-    named = judge_scores or {}
     # A column of nothing but nulls has no type of its own.
     frame = frame.with_columns(pl.col("value").cast(pl.Float64), pl.col("reason").cast(pl.String))
     found = []
-    for threshold in published_thresholds():
-        name = threshold.metric or named.get(threshold.label, "")
-        rows = frame.filter(pl.col("metric") == name)
+    for threshold in _named(judge_scores):
+        rows = frame.filter(pl.col("metric") == threshold.metric)
         values = rows["value"].drop_nulls().to_list()
         failed = rows.filter(is_failure()).height
         if values or failed:
             passed = sum(threshold.passes(value) for value in values)
             found.append(PassRate(threshold, passed, len(values), failed))
     return found
+
+
+def _named(judge_scores: Sequence[str]) -> Iterator[Threshold]:
+    """The thresholds with a score here: those of metrics, and the judge's for each of these."""
+    for threshold in published_thresholds():
+        if threshold.scale is None:
+            yield from (threshold,) if threshold.metric else ()
+        for name in judge_scores if threshold.scale else ():
+            judge = name.partition("_")[2]
+            yield replace(threshold, metric=name, label=f"{threshold.label}, {judge}")

@@ -18,6 +18,11 @@ class Option:
     text: str
     lead: str = ""
 
+    @property
+    def line(self) -> str:
+        """As it stands in a list: behind its letter, where it has one."""
+        return (self.lead or f"{self.letter}. ".removeprefix(". ")) + self.text
+
 
 def read_options(choices: Sequence[str]) -> tuple[Option, ...]:
     """Letter and text of each choice; letters by position where not all have their own in order.

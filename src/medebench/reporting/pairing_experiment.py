@@ -14,6 +14,7 @@ import polars as pl
 from medebench.analysis.compare import Comparison, compare_runs
 from medebench.analysis.interval import Bounds
 from medebench.analysis.means import Mean, mean
+from medebench.analysis.published_medgen import published_pairing
 from medebench.analysis.signflip import holm
 from medebench.cases import CaseSet, load_cases
 from medebench.errors import InputError
@@ -25,6 +26,7 @@ from medebench.progress import Bar, no_bar
 from medebench.runs import Run, generate, score
 from medebench.runs.failed_calls import Failures
 from medebench.systems.paired import CONTROLS
+from medebench.tasks import MEDGEN
 
 INTACT = "intact"
 #: Where the results lie, in the folder of the runs.
@@ -80,6 +82,8 @@ class Pairing:
     cases: str
     drops: tuple[Drop, ...]
     failures: Failures
+    #: What the paper found on its own cases, where the set is of its kind.
+    published: str = ""
 
     def __repr__(self) -> str:
         held = sum(one.depends is True for one in self.drops)
@@ -100,7 +104,7 @@ class Pairing:
             [Column("control", "left"), *map(Column, heads)],
             groups,
             title=f"{self.system} on {self.cases}: what is left without the right pair",
-            notes=notes,
+            notes=(*notes, self.published) if self.published else notes,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -158,9 +162,18 @@ def run_pairing(
             )
     with bar("scoring") as progress:
         score(runs, found, workers=workers, progress=progress)
-    result = Pairing(system, chosen.source or chosen.name, _drops(runs, found, controls), failures)
+    drops = _drops(runs, found, controls)
+    published = published_words() if chosen.task == MEDGEN.name else ""
+    result = Pairing(system, chosen.source or chosen.name, drops, failures, published)
     write_json(folder / RESULT, result.to_json())
     return result
+
+
+def published_words() -> str:
+    """The drops of the paper, which are those of a judge's score."""
+    paper = published_pairing()
+    drops = ", ".join(f"{name} {drop:g}" for name, drop in paper.drops.items())
+    return f"{paper.source}: {drops} ({paper.note}); not comparable number by number."
 
 
 def _named(metrics: Sequence[str | AnyMetric] | None) -> Sequence[str | AnyMetric]:

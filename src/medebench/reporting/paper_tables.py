@@ -15,9 +15,11 @@ from medebench.analysis.published_medgen import (
     PublishedVersion,
     published_medgen,
 )
+from medebench.judge.rubric_files import builtin_rubrics, load_rubric
 from medebench.metrics import metric_info
 from medebench.page.number import NONE, listed, number, percent
 from medebench.page.palette import run_colours
+from medebench.page.score_columns import Score
 from medebench.page.table import Cell, Column, Group, Row, Table
 from medebench.reporting.ceiling import is_ceiling
 from medebench.reporting.collect import Entry, Material
@@ -135,7 +137,8 @@ def pass_rate_table(material: Material) -> Table | None:
     if not material.mixed:
         return None
     colours = run_colours(len(material.models), len(material.controls))
-    found = {entry.name: pass_rates(_rows_of(material, entry)) for entry in material.entries}
+    judged = graded_to_10(material.scores)
+    found = {one.name: pass_rates(_rows_of(material, one), judged) for one in material.entries}
     labels = dict.fromkeys(
         (one.threshold.text, one.threshold.version) for some in found.values() for one in some
     )
@@ -150,6 +153,20 @@ def pass_rate_table(material: Material) -> Table | None:
             rows.append(Row(entry.name, cells, colour=colour, control=entry.control))
     columns = [Column("Run", "left"), *(Column(f"{text}, {which}") for text, which in labels)]
     return Table(columns, [Group(rows)], "Pass rates")
+
+
+def graded_to_10(scores: Sequence[Score]) -> list[str]:
+    """Overall scores of judges on the scale that the threshold is on."""
+    found = []
+    for score in scores:
+        kind, _, judge = score.name.partition("_")
+        name = judge.rpartition("+")[2]
+        # Only ours: a name in somebody's ledger must not have a file of theirs opened.
+        if name in builtin_rubrics():
+            rubric = load_rubric(name)
+            if kind == rubric.computed and rubric.limits == (1, 10):
+                found.append(score.name)
+    return found
 
 
 def _rows_of(material: Material, entry: Entry) -> pl.DataFrame:

@@ -59,18 +59,14 @@ def answer_kind_of(request: Request) -> str:
     return "both" if "image" in request.gives else answer_kind(request.case.case)
 
 
-def answer_text(request: Request) -> str:
+def question_text(request: Request) -> str:
     """The instruction, its options unless it lists them itself, and how to answer."""
     lines = [request.instruction.strip()]
     options = request.case.case.choices
     if options and not _lists(request.instruction, options):
-        lines.append(put(ANSWER.option_list, options="\n".join(lettered(options))))
+        listed = "\n".join(one.line for one in read_options(options))
+        lines.append(put(ANSWER.option_list, options=listed))
     return "\n\n".join([*lines, ANSWER.endings[answer_kind_of(request)]])
-
-
-def lettered(options: Sequence[str]) -> list[str]:
-    """Each option behind its letter, as the set writes it if it does."""
-    return [f"{one.lead or f'{one.letter}. '}{one.text}" for one in read_options(options)]
 
 
 def question_facts(request: Request, sent: str) -> dict[str, Any]:

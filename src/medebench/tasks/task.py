@@ -104,8 +104,7 @@ def _choices(case: Case) -> CardText:
     right, text = find_option(options, case.answer), ""
     spans: tuple[Span, ...] = ()
     for number, one in enumerate(options):
-        line = one.lead + one.text if one.lead else f"{one.letter}. {one.text}".removeprefix(". ")
         if number == right:
-            spans = (Span(len(text), len(text) + len(line), "right", "the right one"),)
-        text += f"{line}\n"
+            spans = (Span(len(text), len(text) + len(one.line), "right", "the right one"),)
+        text += f"{one.line}\n"
     return CardText("Choices", text.rstrip("\n"), "case", spans)

@@ -21,6 +21,9 @@ from tests.conftest import load_tool
 READ = {
     "No pneumothorax, small left effusion.": "-pneumothorax, L pleural effusion",
     "There is a large pneumothorax.": "pneumothorax",
+    "Pneumothorax ruled out.": "-pneumothorax",
+    "I cannot see a pneumothorax.": "-pneumothorax",
+    "Pneumothorax could not be seen.": "-pneumothorax",
     "No focal consolidation, pleural effusion, or pneumothorax.": (
         "-consolidation, -pleural effusion, -pneumothorax"
     ),

@@ -16,7 +16,7 @@ from medebench.analysis import holm, sign_flip_test
 from medebench.cases import Case, OpenCase
 from medebench.phantoms.medgen.answer_rules import kind_of
 from medebench.phantoms.medgen.medgen_files import draw_record
-from medebench.phantoms.medgen.phantom_answerer import answer_text
+from medebench.phantoms.medgen.phantom_answerer import answer_question
 from medebench.phantoms.medgen.picture_rules import read, style_of
 from medebench.phantoms.medgen.picture_styles import picture_of, place
 from medebench.phantoms.medgen.scene import MODALITIES, sample_scene
@@ -26,7 +26,7 @@ UNSEEN, COUNT = 4242, 30
 
 
 def said(record, pictures):
-    return answer_text(record.prompt, tuple(record.choices), pictures)
+    return answer_question(record.prompt, tuple(record.choices), pictures)
 
 
 @pytest.fixture(scope="module")

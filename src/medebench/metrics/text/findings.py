@@ -27,7 +27,7 @@ _VERBS = frozenset(("is", "are", "was", "were", "has", "have", "remains", "noted
 _SINGULAR = frozenset(("is", "was", "has"))
 _LEADING_TO_A_SIDE = frozenset(("in", "on", "at", "of", "within", "involving", "along", "over"))
 _COMPARING = frozenset(("and", "than", "or"))
-_EITHER = frozenset(("absent", "resolved", "unlikely", "cleared"))
+_EITHER = frozenset(("absent", "resolved", "unlikely", "cleared", "ruled"))
 #: Sections that tell what was asked or was known, not what is seen.
 _ASIDE = frozenset(("INDICATION", "HISTORY", "TECHNIQUE", "COMPARISON", "EXAMINATION"))
 #: Words of a sentence; what is longer has lost its signs, and is cut so that work stays in bounds.

@@ -45,6 +45,8 @@ _WORD_NUMBER = re.compile(rf"\b(?:{'|'.join(sorted(_NUMBERS, key=len, reverse=Tr
 #: Only the endings of English plurals that leave no other word behind.
 _PLURAL = re.compile(r"(?<=[a-z]{2})(?<![sui])s$")
 _IES = re.compile(r"(?<=[a-z]{2})ies$")
+#: "metastases", "diagnoses", but no "diseases".
+_SES = re.compile(r"(?<=[a-z]{3}[^\We])([ao])ses$")
 _ES = re.compile(r"(?<=ss|sh|ch)es$|(?<=[a-z]x)es$")
 
 
@@ -85,6 +87,8 @@ def _singular(word: str) -> str:
         return word
     if _IES.search(word):
         return _IES.sub("y", word)
+    if _SES.search(word):
+        return _SES.sub(r"\1sis", word)
     return _ES.sub("", word) if _ES.search(word) else _PLURAL.sub("", word)
 
 

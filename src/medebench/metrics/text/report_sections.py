@@ -33,7 +33,7 @@ def _finding_f1(section: str) -> Metric:
         f"agreement about findings in the section {section} of a report (lexical)",
         needs=("answer",),
         of="said",
-        variant="findings-1 sections-1",
+        variant="findings-2 sections-1",
         label=f"Finding F1, {section.lower()} (lexical)",
         definition=f"finding_f1 of what stands under the heading {section}; 0 where the reference "
         "has the section, with a finding in it, and the answer has not.",

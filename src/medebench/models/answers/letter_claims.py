@@ -71,8 +71,10 @@ _ROW_BAD = re.compile(
     r"|[✗✘❌✕]",
     re.I,
 )
+_HEDGED = r"(?:(?:maybe|perhaps|possibly|probably|rather|else|even)\s+)?"
 _MORE = re.compile(
     r"\s*[)\]]?\s*(?:,\s*(?:and|or)?|/|&|\+|and|or|und|oder|et|ou|y|o|e|和|或|、)\s*"
+    rf"{_HEDGED}"
     rf"(?:option\s+)?[(\[]?(?P<letter>[A-Za-z])(?![{_ALPHA}'’-])",
     re.I,
 )
@@ -108,7 +110,13 @@ _REVISED = re.compile(
 #: From the text of one option to the letter of the next.
 _NEXT = re.compile(r"[\s,;.|]{1,4}[(\[*-]{0,2}\s?(?P<letter>[A-Z])(?=[)\].:])")
 _ENDED = re.compile(r"[.;]?\s*(?:\n|$)")
-_JOINED = re.compile(r"(?<![\w'’-])([A-Z])[)\]]?\s*(?:,|,?\s*(?:and|or)|&|/)\s*[(\[]?$")
+_JOINED = re.compile(rf"(?<![\w'’-])([A-Z])[)\]]?\s*(?:,|,?\s*(?:and|or)|&|/)\s*{_HEDGED}[(\[]?$")
+#: "A pneumothorax, which is option ": what is named before is what the letter must be.
+_APPOSED = re.compile(
+    r"[\"'”’]?[\s,.;(–—-]{1,4}(?:which|that|this|it)\s+(?:is|would\s+be|corresponds\s+to|means|matches)"
+    r"(?:\s+(?:the|correct|option|choice|answer|letter))*\s*[(\[]?$",
+    re.I,
+)
 _GENUS = re.compile(r"\.\s+[a-zß-ÿ]")
 #: "A: 10 %, B: 70 %", "A? No. B? Yes.": the first of them is no answer for being first.
 _RATED = re.compile(
@@ -225,11 +233,20 @@ class _Letters:
             if not conflict and is_denied(self.text, start, end):
                 return
             every += self._repeated(start, end)
+            conflict = conflict or self._apposed(start, before) not in (None, place)
         else:
             conflict = False
             if not (_FREE.match(self.text, end) or _IS_GOOD.match(self.text, end)):
                 return
         yield Claim(tuple(dict.fromkeys(every)), start, end, conflict, final)
+
+    def _apposed(self, start: int, before: str) -> int | None:
+        """The option whose text the letter is said to stand for."""
+        if (link := _APPOSED.search(before)) is None:
+            return None
+        end = start - len(before) + link.start()
+        named = self.texts.named(self.text[start - len(before) : end])
+        return next((place for place, _, stop in named if stop == link.start()), None)
 
     def _in_line(self) -> list[int]:
         """Letters in a line that are followed by the text of their own option."""

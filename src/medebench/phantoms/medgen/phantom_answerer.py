@@ -34,11 +34,11 @@ class PhantomAnswerer(System):
         if not pictures:
             raise Refused("the case has no input image to read")
         if "image" not in request.gives:
-            return Output(text=answer_text(question, case.case.choices, pictures))
+            return Output(text=answer_question(question, case.case.choices, pictures))
         return _changed(pictures[0], question)
 
 
-def answer_text(question: str, choices: tuple[str, ...], pictures: list[Picture]) -> str:
+def answer_question(question: str, choices: tuple[str, ...], pictures: list[Picture]) -> str:
     """The answer to a question about pictures."""
     readings = [read(one) for one in pictures]
     if choices:

@@ -22,7 +22,7 @@ from medebench.models import (
 )
 from medebench.models.model_lookup import find_provider
 from medebench.outputs import Output
-from medebench.systems.answer_prompts import ANSWER, answer_kind_of, answer_text, question_facts
+from medebench.systems.answer_prompts import ANSWER, answer_kind_of, question_facts, question_text
 from medebench.systems.api.image_answers import IN_A_REASON, facts, refusal
 from medebench.systems.input_images import Several, image_facts, image_labels, input_images
 from medebench.systems.request import NotTried, Refused, Request, case_seed
@@ -106,7 +106,7 @@ class ApiSystem(System, ABC):
 
     def _text_ask(self, request: Request) -> Ask:
         one = self.settings
-        text = answer_text(request)
+        text = question_text(request)
         shown = labelled(request, one.images, one.image_size)
         return Ask(
             ANSWER.system,

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from medebench.models import Answer, Ask, Failure
 from medebench.outputs import Output, Part
-from medebench.systems.answer_prompts import ANSWER, answer_text, question_facts
+from medebench.systems.answer_prompts import ANSWER, question_facts, question_text
 from medebench.systems.api.api_editor import ApiEditor, Wish
 from medebench.systems.api.api_system import cut_facts, labelled, repeat_of, unanswered
 from medebench.systems.api.image_answers import Looker, facts, refusal
@@ -66,7 +66,7 @@ class UnifiedEditor(ApiEditor):
         if wish.padding:
             shown = [self._encode(wish.padding.add(case.previous), case.case.bits)]
         # Models that draw do not all take a system text.
-        text = f"{ANSWER.system}\n\n{answer_text(request)}"
+        text = f"{ANSWER.system}\n\n{question_text(request)}"
         return Ask(
             "",
             (*(shown if self.input_shown else ()), text),

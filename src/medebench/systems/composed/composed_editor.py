@@ -22,7 +22,7 @@ from medebench.models.writing.valid_answers import TRIES
 from medebench.models.writing.written_answers import Outcome
 from medebench.outputs import Output, Part
 from medebench.settings import Settings as AnySettings
-from medebench.systems.answer_prompts import ANSWER, answer_text
+from medebench.systems.answer_prompts import ANSWER, question_text
 from medebench.systems.api.api_system import labelled, repeat_of, text_output
 from medebench.systems.composed.prompts import (
     FOR_EDITOR,
@@ -197,7 +197,7 @@ class Composed(Wrapper):
             return painter_ask(shown, request.instruction, one.words, self._inner.input_shown)
         return Ask(
             ANSWER.system,
-            (*shown, answer_text(request)),
+            (*shown, question_text(request)),
             max_tokens=one.max_tokens,
             repeat=repeat_of(request),
         )

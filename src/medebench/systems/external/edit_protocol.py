@@ -10,7 +10,7 @@ from typing import Any
 from medebench.errors import ImageError, one_line
 from medebench.images.picture import encode_png, read_picture
 from medebench.outputs import Output, Part
-from medebench.systems.answer_prompts import answer_text, question_facts
+from medebench.systems.answer_prompts import question_facts, question_text
 from medebench.systems.picture_frame import in_frame
 from medebench.systems.request import Refused, Request
 from medebench.workers.line_protocol import VERSION, whole
@@ -51,7 +51,7 @@ def describe(
     if version == VERSIONS[0]:
         return told
     told |= {"gives": list(request.gives), "choices": list(case.choices)}
-    return told | ({"asked": answer_text(request)} if "text" in request.gives else {})
+    return told | ({"asked": question_text(request)} if "text" in request.gives else {})
 
 
 def pictures(request: Request) -> Iterator[tuple[str, bytes]]:
@@ -124,7 +124,7 @@ def _noted(answer: Mapping[str, Any], request: Request) -> dict[str, Any]:
     """What an answer says of itself, and what was asked."""
     told: dict[str, Any] = {}
     if "text" in request.gives:
-        told |= question_facts(request, answer_text(request))
+        told |= question_facts(request, question_text(request))
         told |= {"finish": "length", "truncated": True} if answer.get("truncated") is True else {}
     return told | ({"input_shown": False} if answer.get("input_shown") is False else {})
 

@@ -16,7 +16,7 @@ from medebench.device import (
 )
 from medebench.errors import InputError, NotReadyError
 from medebench.outputs import Output
-from medebench.systems.answer_prompts import ANSWER, answer_text, question_facts
+from medebench.systems.answer_prompts import ANSWER, question_facts, question_text
 from medebench.systems.input_images import image_facts, image_labels, screen_images
 from medebench.systems.local.vlm_settings import VlmSettings
 from medebench.systems.request import Refused, Request
@@ -118,7 +118,7 @@ class LocalVlm(System):
         ):
             turn += [label] if label else []
             turn.append(Image.fromarray(pixels))
-        return [*turn, answer_text(request)]
+        return [*turn, question_text(request)]
 
     def _say(self, requests: list[Request], turns: list[list[Any]]) -> list[Output | Refused]:
         """A batch that does not fit is done one by one."""
