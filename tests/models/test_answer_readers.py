@@ -384,3 +384,11 @@ def test_the_side_of_the_sound_half_is_no_key_unless_it_is_asked_for():
     answer = "The left lung is clear, the right one is not."
     assert read_key(answer, "left", ["right"], "Where is the mass?") == "not_stated"
     assert read_key("The left lung is clear.", "left", (), "Which lung is clear?") == "stated"
+
+
+def test_a_bound_is_no_number_and_none_of_them_denies():
+    sizes, grades = ("A. 10 mm", "B. 20 mm"), ("A. Mild", "B. Severe")
+    for answer in (">20 mm", "≥ 20 mm", "<10 mm"):
+        assert read_choice(answer, sizes).status == "not_read", answer
+    assert read_choice("> 20 mm", sizes).letter == read_choice("20 mm.", sizes).letter == "B"
+    assert read_choice("None of the vessels is severe.", grades).status == "not_read"

@@ -7,7 +7,8 @@ import re
 _WINDOW = 80
 _CLAUSE = re.compile(r"[.;:!?\n]|\b(?:but|however|although|though|so|therefore|hence|thus)\b", re.I)
 _BEFORE = re.compile(
-    r"""(?:\b(?:no|not|never|neither|nor|without|except|excludes?|excluding|excluded|unlike
+    r"""(?:\b(?:no|none[ ]of|not|never|neither|nor|without|except|excludes?|excluding|excluded
+      |unlike
       |rules?[ ]out|ruled[ ]out|ruling[ ]out|rather[ ]than|instead[ ]of|absence[ ]of|lack[ ]of
       |free[ ]of|far[ ]from|absent|fails?[ ]to|failed[ ]to|lacks?|lacking
       |little|mimics?|mimicking|simulates?|negative[ ]for|less[ ]likely|unlikely|cannot
