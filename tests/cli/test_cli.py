@@ -72,6 +72,8 @@ def test_some_failures_end_with_1(small_set, tmp_path):
         (["edit", "{set}", "--editor", "identity", "--out", "{set}"], "not empty and not a run"),
         (["score", "{set}"], "not a run"),
         (["score", "{set}", "--metrics", "magic"], "not a run"),
+        (["score", "{set}", "--metrics", ","], "names no metric"),
+        (["generate", "{set}", "--system", "identity", "--task", "no", "--out", "r"], "no task"),
         (["ground", "{set}"], "not a run"),
         (["ground", "{set}", "--threshold", "good_ea"], "expected key=value"),
         (["ground", "{set}", "--threshold", "goodea=1"], "no setting 'goodea'; it has: repainted"),

@@ -11,6 +11,9 @@ import pytest
 import yaml
 from PIL import Image
 
+from medebench.reason import Reason
+from medebench.runs.failed_calls import Failures
+from medebench.runs.ledger import ScoreRow
 from tests.cli.test_cli import call
 from tests.models.server import FakeServer, always, mixture
 from tests.runs.test_judging import Opinionated
@@ -238,3 +241,13 @@ def test_a_cache_without_room_loses_nothing_that_was_paid(edited, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "12 of 12 scores" in done.stdout and len(server.calls) == 8
     assert done.stderr.count("answers cannot be cached here") == 1
+
+
+def test_a_score_that_is_not_about_an_output_was_not_asked_in_vain():
+    failures = Failures()
+    aside = Reason("not-applicable", "not asked of an output of this kind")
+    lost = Reason("unanswered", "HTTP 500")
+    failures.note([ScoreRow("1", 0, "ea", None, None, aside)])
+    assert not failures
+    failures.note([ScoreRow("1", 0, "ea", None, None, lost)])
+    assert failures == {"HTTP 500": 1}

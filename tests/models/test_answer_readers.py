@@ -366,15 +366,19 @@ def test_a_part_of_an_image_that_is_normal_is_no_normal_image():
 def test_words_for_a_gap_that_are_taken_back(behind):
     question = "The mass lies in the ____ lobe."
     assert "left upper" not in read_gap(f"left upper. {behind}", question).readings
-    assert "left upper" not in read_gap("left upper, this is wrong", question).readings
+    for other in ("left upper, this is wrong", "left upper. right upper.", "left upper, the right"):
+        assert "left upper" not in read_gap(other, question).readings
     assert "left upper" in read_gap("left upper. It is not the lower one.", question).readings
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("10³", "103"), ("HER2-", "HER2"), ("not able", "notable"), ("Rh-", "Rh")]
+    ("one", "other"),
+    [("10³", "103"), ("HER2-", "HER2"), ("not able", "notable"), ("Rh-", "Rh"), ("≥3", "3")],
 )
 def test_signs_and_negations_are_no_spelling(one, other):
     assert not same_filling(one, other)
+    assert same_filling("12x15 mm", "12 x 15mm") and not same_filling("15x12 mm", "12x15 mm")
+    assert read_gap("Sure! The answer is: left", "It is the ____ one.").text == "left"
     assert same_filling("10³", "10^3") and same_filling("left-upper", "left upper")
 
 
@@ -385,14 +389,26 @@ def test_signs_and_negations_are_no_spelling(one, other):
         "Anything but a meningioma.", "Far from being a meningioma.",
         "It fails to show a meningioma.", "The lesion lacks features of meningioma.",
         "There is little to suggest meningioma.",
-        "The meningioma seen before is no longer visible.",
+        "The meningioma seen before is no longer visible.", "Meningioma (-).", "Meningioma = no",
+        "Meningioma: negative", "Hardly a meningioma.", "Low probability of meningioma.",
+        "Inconsistent with meningioma.", "A meningioma is refuted.", "Meningioma less likely",
     ],
 )  # fmt: skip
 def test_a_key_that_is_denied_in_other_words(answer):
     assert read_key(answer, "meningioma") == "not_stated"
+    assert read_key("A little effusion.", "effusion") == "stated"
 
 
 def test_the_side_of_the_sound_half_is_no_key_unless_it_is_asked_for():
     answer = "The left lung is clear, the right one is not."
     assert read_key(answer, "left", ["right"], "Where is the mass?") == "not_stated"
+    assert read_key("That's right, a large mass.", "right", ["left"]) == "not_stated"
     assert read_key("The left lung is clear.", "left", (), "Which lung is clear?") == "stated"
+
+
+def test_a_bound_is_no_number_and_none_of_them_denies():
+    sizes, grades = ("A. 10 mm", "B. 20 mm"), ("A. Mild", "B. Severe")
+    for answer in (">20 mm", "≥ 20 mm", "<10 mm"):
+        assert read_choice(answer, sizes).status == "not_read", answer
+    assert read_choice("> 20 mm", sizes).letter == read_choice("20 mm.", sizes).letter == "B"
+    assert read_choice("None of the vessels is severe.", grades).status == "not_read"

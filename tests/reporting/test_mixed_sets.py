@@ -217,3 +217,25 @@ def test_published_rules_that_fail_the_references_themselves_are_named(tmp_path)
     # BLEU gives a perfect answer of one word 0.178; SSIM of equal images is 1.
     assert "BLEU" in notes["vqa"] and "where 100.00 is the best" in notes["vqa"]
     assert notes["editing"] == ""
+
+
+def test_a_comparison_leaves_open_targets_out_and_charges_texts_that_did_not_come(runs, tmp_path):
+    good, weak, identity, _ = runs
+    choice = next(name for name in weak.frame()["metric"].unique() if "choice" in name)
+    found = mb.compare(good, weak, metrics=[choice, "ssim"])
+    own = weak.frame().filter(pl.col("metric") == choice, pl.col("kind") != "not-applicable")
+    rows = weak.frame().filter(pl.col("metric") == choice)
+    asked = rows.filter(pl.col("kind").ne_missing("not-applicable"))
+    [change] = [one for one in found.changes if one.score.name == choice]
+    assert 0 < len(own) == asked["value"].null_count() and change.charged == len(own)
+    # A text that did not come is as bad as a wrong one, not as good as that of the other run.
+    assert change.run == pytest.approx(asked["value"].fill_null(0.0).mean())
+    [likeness] = [one for one in found.changes if one.score.name == "ssim"]
+    assert likeness.pair.n_cases == 3 * EACH
+    assert any("open target" in note for note in found.notes)
+    file = mb.save_baseline(good, tmp_path / "good.json")
+    again = mb.compare(file, weak, metrics=["ssim"])
+    assert again.changes[-1].run == likeness.run
+    # Texts are not the work of the control: no test of them is corrected for.
+    names = {one.score.name for one in mb.compare(weak, identity).changes}
+    assert names == {"delivered", "ssim", "psnr"}

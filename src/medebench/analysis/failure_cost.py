@@ -75,6 +75,8 @@ def count_failures(
     directed = [name for name, end in better.items() if end != "neither"]
     # One score that says so is enough: others of the same output may not have been tried.
     lost = value.is_null() & is_failure().any().over("run", "case", "k")
+    # What is not about such work has no cost.
+    lost &= pl.col("kind").ne_missing("not-applicable")
     costly = pl.coalesce("nothing", "end", "worst").is_not_null()
     charged = lost & pl.col("metric").is_in(directed) & costly
     how = (

@@ -96,9 +96,8 @@ class CaseSet:
             wanted = {organ.casefold() for organ in organs}
             if unknown := sorted(wanted - known):
                 there = ", ".join(sorted({case.organ for case in self.cases if case.organ}))
-                raise InputError(
-                    f"{self.name}: no case of organ {', '.join(unknown)}; there are: {there}"
-                )
+                told = f"there are: {there}" if there else "its cases name no organ"
+                raise InputError(f"{self.name}: no case of organ {', '.join(unknown)}; {told}")
             cases = tuple(case for case in cases if case.organ.casefold() in wanted)
         return replace(self, cases=cases[:limit])
 

@@ -109,7 +109,7 @@ def get(
 
 @guarded
 def check(
-    cases: Annotated[str, typer.Argument(help="A folder, a metadata file or `phantoms`.")],
+    cases: Annotated[str, typer.Argument(help="A folder, a file of records or a built-in set.")],
     fix: Annotated[
         bool, typer.Option("--fix", help="Also write a repaired copy to --out.")
     ] = False,
@@ -167,7 +167,7 @@ def _print(result: Audit) -> None:
 
 @guarded
 def show(
-    cases: Annotated[str, typer.Argument(help="A folder, a metadata file or `phantoms`.")],
+    cases: Annotated[str, typer.Argument(help="A folder, a file of records or a built-in set.")],
     case_id: Annotated[str | None, typer.Argument(help="One case; without it, a summary.")] = None,
     out: Annotated[
         Path | None,

@@ -19,7 +19,7 @@ from medebench.cli.console import (
 
 @guarded
 def describe(
-    cases: Annotated[str, typer.Argument(help="A folder, a metadata file or `phantoms`.")],
+    cases: Annotated[str, typer.Argument(help="A folder, a file of records or a built-in set.")],
     out: Annotated[Path, typer.Option(help="Folder of the page; an earlier one is updated.")],
     encoder: Annotated[
         str | None,

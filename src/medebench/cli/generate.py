@@ -15,7 +15,7 @@ from medebench.cli.console import Executor, Json, RetryFailed, Workers, guarded,
 
 @guarded
 def generate(
-    cases: Annotated[str, typer.Argument(help="A folder, a metadata file or `phantoms`.")],
+    cases: Annotated[str, typer.Argument(help="A folder, a file of records or a built-in set.")],
     system: Annotated[
         str,
         typer.Option("--system", "--editor", help="NAME[:key=value,...] or file.py:Name."),

@@ -101,6 +101,8 @@ def score(
     if judge is None and (options or dry_run or fresh or max_cost is not None):
         raise InputError("these options are for a judge; name one with --judge")
     names = None if metrics is None else [one.strip() for one in metrics.split(",") if one.strip()]
+    if names == []:
+        raise InputError("--metrics: names no metric; `medebench metrics` lists them")
     opened = open_runs(runs)
     same_task(opened)
     with keys_optional() if dry_run else nullcontext():

@@ -25,6 +25,8 @@ class CaseFacts(BaseModel):
     source: str
     #: The leading group, such as the organ.
     group: str = ""
+    #: Many images are right: likeness to the one reference describes, and decides nothing.
+    open: bool = False
 
 
 class Baseline(BaseModel):
@@ -85,9 +87,13 @@ def baseline_of(run: Run) -> Baseline:
     with run.ledger() as ledger:
         known = ledger.clustered_cases()
     leading = next(iter(run.task.groups), "organ")
+    opened = {case.id for case in run.cases if run.task.is_open(case)}
     cases = {
         case_id: CaseFacts(
-            digest=run.digests.get(case_id, row.digest), source=row.source, group=row.group(leading)
+            digest=run.digests.get(case_id, row.digest),
+            source=row.source,
+            group=row.group(leading),
+            open=case_id in opened,
         )
         for case_id, row in known.items()
     }

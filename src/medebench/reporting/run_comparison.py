@@ -13,11 +13,11 @@ from medebench.analysis.failure_cost import AS_END, AS_WORST, count_failures, is
 from medebench.analysis.score_frame import case_means, clean_scores
 from medebench.errors import InputError
 from medebench.page.number import between, counted, listed, number, p_value
-from medebench.page.score_columns import DIAGNOSTIC, STAND_IN, Score, describe
+from medebench.page.score_columns import DIAGNOSTIC, STAND_IN, Score, describe, is_likeness
 from medebench.page.table import Cell, Column, Group, Row, Table
 from medebench.progress import Progress, silent
 from medebench.reporting.baseline import Baseline, CaseFacts, read_side, with_facts
-from medebench.reporting.collect import ABSENT, Failures
+from medebench.reporting.collect import ABSENT, NOT_APPLICABLE, Failures
 from medebench.reporting.doing_nothing import scores_of_nothing
 from medebench.runs.run_folder import Run
 from medebench.runs.score_run import AnyRun
@@ -175,6 +175,17 @@ def compare(
         notes.append(f"{counted(most, 'case')} of one side only are left out")
     delivered = _delivered(frame)
     frame = frame.filter(pl.col("metric").is_in([one.name for one in scores]))
+    details = {**before.details, **now.details}
+    likeness = [one.name for one in scores if is_likeness(one.name, details.get(one.name, {}))]
+    opened = [case_id for case_id, one in keys.items() if one.open]
+    if likeness and opened:
+        frame = _without_likeness(frame, likeness, opened)
+        notes.append(
+            f"{counted(len(opened), 'case')} with an open target: likeness to one reference "
+            f"decides nothing there and is left out of {listed(likeness, 5)}"
+        )
+    if asked is None:
+        scores = _about_both(frame, scores) or scores
     if failures == "count":
         missing = frame.filter(is_failure())
         runs = [one for one in (new, old) if one is not None]
@@ -202,6 +213,24 @@ def compare(
             f"{counted(len(changes), 'metric')}: compare over more, or fewer metrics"
         )
     return RunComparison(*names, len(keys), tuple(changes), failures, tuple(notes))
+
+
+def _without_likeness(
+    frame: pl.DataFrame, likeness: Sequence[str], opened: Sequence[str]
+) -> pl.DataFrame:
+    here = pl.col("case").is_in(opened) & pl.col("metric").is_in(likeness)
+    told = {"value": None, "reason": "the target of the case is open", "kind": NOT_APPLICABLE}
+    return frame.with_columns(
+        pl.when(here).then(pl.lit(one)).otherwise(pl.col(name)).alias(name)
+        for name, one in told.items()
+    )
+
+
+def _about_both(frame: pl.DataFrame, scores: Sequence[Score]) -> list[Score]:
+    """Without those that are not about the work of both runs: a test less to correct for."""
+    meant = frame.filter(pl.col("kind").ne_missing(NOT_APPLICABLE))
+    runs = dict(meant.group_by("metric").agg(pl.col("run").n_unique()).rows())
+    return [one for one in scores if runs.get(one.name) == 2]
 
 
 def _name(given: AnyRun, side: Baseline) -> str:

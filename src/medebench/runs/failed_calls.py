@@ -39,8 +39,12 @@ class Failures(Counter[str]):
     asked: frozenset[str] = frozenset()
 
     def note(self, rows: Iterable[OutputRow | ScoreRow]) -> None:
-        """Every reason among `rows`; once an output, however many scores it lacks for it."""
-        self.update(reason for _, reason in {(_key(row), row.reason) for row in rows} if reason)
+        """Every reason among `rows`; once an output, however many scores it lacks for it.
+
+        A score that is not about outputs of this kind was not asked for.
+        """
+        told = {(_key(row), row.reason) for row in rows if row.reason}
+        self.update(reason for _, reason in told if reason and kind_of(reason) != "not-applicable")
 
     def note_broken(self, rows: Iterable[OutputRow | ScoreRow]) -> None:
         """The same of those reasons that tell of a breakdown."""

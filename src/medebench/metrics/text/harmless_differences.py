@@ -68,11 +68,13 @@ def normal_form(text: str) -> str:
     """The text without the differences that are forgiven."""
     text = re.sub(r"(?<=\d)(?=[⁰¹²³⁴-⁹⁻])", "^", text)  # 10³ is not 103
     text = re.sub(r"(?<=\w)[-−⁻](?=[\s.,;)]|$)", " minus ", text)  # HER2- is not HER2
+    text = text.replace("≥", ">=").replace("≤", "<=")
     text = unicodedata.normalize("NFKC", text).casefold().replace("µ", "μ").replace("×", "x")
     # Signs that mean something stay: a comparison, a sign of a number, per cent, a decimal point.
     text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text)
     text = re.sub(r"(?<![\w.])-(?=\d)", "minus ", text)
     text = re.sub(r"(?<=\d)\s*[-–—]\s*(?=\d)", " to ", text)
+    text = re.sub(r"(?<=\d)\s*x\s*(?=\d)", " x ", text)
     text = re.sub(r"[.](?!\d)", " ", re.sub(r"(?<!\d)[.](?=\d)", "0.", text))
     text = re.sub(r"[^\w\s.%<>=+±°/]|_", " ", text)
     text = _ARTICLE.sub("", " ".join(text.split()))

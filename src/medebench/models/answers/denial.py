@@ -7,22 +7,27 @@ import re
 _WINDOW = 80
 _CLAUSE = re.compile(r"[.;:!?\n]|\b(?:but|however|although|though|so|therefore|hence|thus)\b", re.I)
 _BEFORE = re.compile(
-    r"""(?:\b(?:no|not|never|neither|nor|without|except|excludes?|excluding|excluded|unlike
+    r"""(?:\b(?:no|none[ ]of|not|never|neither|nor|without|except|excludes?|excluding|excluded
+      |unlike
       |rules?[ ]out|ruled[ ]out|ruling[ ]out|rather[ ]than|instead[ ]of|absence[ ]of|lack[ ]of
       |free[ ]of|far[ ]from|absent|fails?[ ]to|failed[ ]to|lacks?|lacking
-      |little|mimics?|mimicking|simulates?|negative[ ]for|less[ ]likely|unlikely|cannot
-      |against|denies|opposed[ ]to
+      |little[ ](?:to|evidence)|mimics?|mimicking|simulates?|negative[ ]for|less[ ]likely|unlikely|cannot
+      |against|denies|opposed[ ]to|hardly|barely|zero|contrary[ ]to|differs?[ ]from
+      |low[ ](?:probability|likelihood|chance|suspicion)[ ](?:of|for)
+      |(?:inconsistent|incompatible)[ ]with|atypical[ ]for
       |kein|keine|keinen|nicht|ohne|sans|sin|senza|sem|pas|não|non)\b|n['’]t\b|不是|并非|没有|無)
     (?:[ ,/&]+(?!(?:only|just|merely)\b)[\w'’-]+){0,5}?[ ("'\[]*$""",
     re.I | re.X,
 )
 _BEHIND = re.compile(
     r"""[^\S\n]*[)\]"']?[^\S\n]*
-    (?:[:–—-]+[^\S\n]*(?:\w+[ ]){0,2}?(?:wrong|incorrect|false|no|not|unlikely|excluded|absent)\b
+    (?:[:=–—-]+[^\S\n]*(?:\w+[ ]){0,2}?
+        (?:wrong|incorrect|false|no|not|unlikely|excluded|absent|negative)\b
+      |[ ]?[(]-[)]|[ ](?:less[ ]likely|unlikely|improbable)\b
       |(?:[ ]?(?:can|could|may|might|would|should|is|are|was|were|has|have|be|been|seems?|appears?
         |therefore|also|clearly|thus|both|all|to|very|most)\b[ ]?){1,4}
         (?:not\b|n['’]t\b|no[ ]longer\b|wrong|incorrect|false|unlikely|less\b|ruled[ ]out|excluded
-        |absent|impossible|eliminated|improbable|out\b|never)
+        |refuted|dismissed|discarded|absent|impossible|eliminated|improbable|out\b|never)
       |[ ]?(?:can['’]t|cannot|(?:is|are|was|does)n['’]t|(?:does|do|did)[ ]not)\b
       |,?[ ](?:but|which|though|although)[ ](?:that|this|it)?[ ]?(?:is|would[ ]be)[ ]
         (?:not|wrong|incorrect|false|an?[ ](?:mistake|error))

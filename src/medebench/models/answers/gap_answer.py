@@ -16,7 +16,7 @@ _GAP = re.compile(r"_{2,}")
 _QUOTED = re.compile(r"[\"“„«]\s*([^\"“”„«»\n]{1,120}?)\s*[\"”“»]")
 _NOUN = r"(?:(?:missing|correct|right|final|best)\s+)*(?:answer|words?|phrase|term|blank|gap)"
 _LEAD = re.compile(
-    rf"""^(?:the\s+)?{_NOUN}\b[^:.\n]{{0,40}}?
+    rf"""^(?:(?:sure|certainly|of\ course|okay|ok)\b[!.,:]*\s*)?(?:the\s+)?{_NOUN}\b[^:.\n]{{0,40}}?
     (?:\s(?:is|are|(?:should|would|must)\s+be)\b\s*:?|[:=])\s*""",
     re.I | re.X,
 )
@@ -105,7 +105,8 @@ def _read(text: str, question: str) -> GapAnswer:
 def _head(text: str) -> str:
     """The words without an explanation behind them; nothing where that takes them back."""
     rest = _REST.search(text)
-    if rest is None or _TAKEN_BACK.search(rest[0]):
+    # "aorta. heart", "aorta, the heart": too short for an explanation, so rather another answer.
+    if rest is None or len(_words(rest[0])) < 4 or _TAKEN_BACK.search(rest[0]):
         return ""
     return text[: rest.start()].strip(_EDGES)
 

@@ -42,6 +42,10 @@ _IS_SOUND = re.compile(
 )
 
 
+#: "That's right."
+_AGREED = re.compile(r"(?:\bthat['’]?s|\bthat is|\ball|\byou are|\byou['’]re|\bquite)\s+$", re.I)
+
+
 def read_key(
     answer: str, key: str, others: Sequence[str] = (), question: str = "", *, cut: bool = False
 ) -> KeyStatus:
@@ -87,6 +91,7 @@ def _stated(text: str, texts: list[str], sound: bool) -> set[int]:
         if not is_denied(text, start, end)
         and not is_supposed(text[max(0, start - _BACK) : start])
         and text[end : end + 1] != "?"
+        and not (text[start:end].lower() == "right" and _AGREED.search(text[:start]))
         and (sound or not (_SIDED.match(texts[spelt[place][0]]) and _IS_SOUND.match(text, end)))
         and not (text[end - 1].isdigit() and _UNIT.match(text, end))
     }

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-#: A scale, not a boundary: "3" is not named in "3.5", nor "lung" in "non-lung".
-_NOT_BEFORE = r"(?<![\w-])(?<!\d[.,])"
+#: A scale, not a boundary: "3" is not named in "3.5" nor in ">3", nor "lung" in "non-lung".
+_NOT_BEFORE = r"(?<![\w-])(?<!\d[.,])(?:(?<![<>≤≥±])(?<![≤≥±]\s)|(?!\d))"
 _NOT_BEHIND = r"(?!\w)(?![.,]\d)(?!['’]t\b)"
 
 
