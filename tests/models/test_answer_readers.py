@@ -384,6 +384,7 @@ def test_signs_and_negations_are_no_spelling(one, other):
 )  # fmt: skip
 def test_a_key_that_is_denied_in_other_words(answer):
     assert read_key(answer, "meningioma") == "not_stated"
+    assert read_key("A little effusion.", "effusion") == "stated"
 
 
 def test_the_side_of_the_sound_half_is_no_key_unless_it_is_asked_for():
