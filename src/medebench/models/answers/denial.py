@@ -11,7 +11,8 @@ _BEFORE = re.compile(
       |unlike
       |rules?[ ]out|ruled[ ]out|ruling[ ]out|rather[ ]than|instead[ ]of|absence[ ]of|lack[ ]of
       |free[ ]of|far[ ]from|absent|fails?[ ]to|failed[ ]to|lacks?|lacking
-      |little[ ](?:to|evidence)|mimics?|mimicking|simulates?|negative[ ]for|less[ ]likely|unlikely|cannot
+      |little[ ](?:to|evidence)|mimics?|mimicking|simulates?|negative[ ]for|less[ ]likely
+      |unlikely|cannot
       |against|denies|opposed[ ]to|hardly|barely|zero|contrary[ ]to|differs?[ ]from
       |low[ ](?:probability|likelihood|chance|suspicion)[ ](?:of|for)
       |(?:inconsistent|incompatible)[ ]with|atypical[ ]for
