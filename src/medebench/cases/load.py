@@ -68,10 +68,6 @@ def load_cases(
         raise InputError(
             f"{path}: no such folder or file; built-in sets: {', '.join(CASE_SETS.names())}"
         )
-    if task:
-        from medebench.tasks import find_task
-
-        find_task(task)
     found = _read(path, task, progress)
     if strict and found.problems:
         raise InputError(_first_problem(found))

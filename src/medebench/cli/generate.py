@@ -62,11 +62,14 @@ def generate(
     from medebench.runs.generate_run import estimate_generation
     from medebench.runs.generate_run import generate as run_system
     from medebench.systems import find_system
+    from medebench.tasks import find_task
 
     system = f"circular:{system}" if circular else system
     with keys_optional() if dry_run else nullcontext():
         found = find_system(system)
     with progress_bar("reading cases") as progress:
+        if task:
+            find_task(task)
         chosen = load_cases(cases, task=task, progress=progress).select(organs=organ, limit=limit)
     if dry_run:
         plan = estimate_generation(

@@ -47,8 +47,11 @@ def pairing(
     """
     from medebench.cases import load_cases
     from medebench.reporting.pairing_experiment import RESULT, run_pairing
+    from medebench.tasks import find_task
 
     with progress_bar("reading cases") as progress:
+        if task:
+            find_task(task)
         chosen = load_cases(cases, task=task, progress=progress).select(limit=limit)
     found = run_pairing(
         chosen,
