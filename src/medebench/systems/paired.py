@@ -9,7 +9,7 @@ at all. Everything it is scored by stays that of the case.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -20,13 +20,11 @@ from pydantic import Field
 from medebench.cases.open_case import OpenCase
 from medebench.errors import InputError
 from medebench.images.picture import Picture
-from medebench.models.tally import Plan
 from medebench.outputs import Output, Part
 from medebench.settings import Settings as AnySettings
+from medebench.systems.inner_system import Around
 from medebench.systems.request import Refused, Request
 from medebench.systems.returned_output import as_output
-from medebench.systems.system import System
-from medebench.systems.system_lookup import find_system
 
 Control = Literal["blank", "unrelated", "same-modality", "shuffled-image", "shuffled-instruction"]
 CONTROLS: tuple[Control, ...] = get_args(Control)
@@ -39,27 +37,22 @@ class PairedSettings(AnySettings):
     control: Control = Field("blank", description="what it is shown in place of its own")
 
 
-class Paired(System):
+class Paired(Around):
     summary = "shows a system another image, or another instruction, than the case's"
     Settings = PairedSettings
-    rest = "system"
-    needs = "what the system inside needs"
     example = "paired:control=blank,identity"
     gives: tuple[Part, ...] = ("image", "text")
     settings: PairedSettings
 
     def __init__(self, settings: PairedSettings) -> None:
         super().__init__(settings)
-        self._instance = find_system(settings.system)
-        inner = self._inner = self._instance.system
+        inner = self._inner
         if inner.demonstrations:
             raise InputError(
                 f"system 'paired': {self._instance.name} is shown other cases itself; "
                 "leave its demonstrations out"
             )
         self.gives, self.takes = inner.gives, inner.takes
-        self.sees, self.judged_by = inner.sees, inner.judged_by
-        self.at_once = inner.at_once
         self.batch = inner.batch if self._instance.is_batched else None
         self.demonstrations = 0 if settings.control == "blank" else _ALL
         self.least_demonstrations = min(1, self.demonstrations)
@@ -84,28 +77,6 @@ class Paired(System):
                 whole = replace(whole, detail=whole.detail | told)
             found[n] = whole
         return found
-
-    def problems(self) -> list[str]:
-        return [f"{self._instance.name}: {one}" for one in self._inner.problems()]
-
-    def prepare(self) -> None:
-        self._inner.prepare()
-
-    def close(self) -> None:
-        self._inner.close()
-
-    def share(self, other: object) -> bool:
-        return isinstance(other, Paired) and self._inner.share(other._inner)
-
-    def identity(self) -> str:
-        return " ".join(filter(None, [self._instance.origin, self._inner.identity()]))
-
-    def estimate(self, requests: Iterable[Request]) -> Plan | None:
-        return self._inner.estimate(requests)
-
-    def written_inner(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        inner = {"name": self._instance.name, "settings": self._instance.settings}
-        return {"system": inner}, self._instance.runtime_only
 
     def _altered(self, request: Request) -> tuple[Request, dict[str, Any]]:
         """What the system inside is given, and what the ledger says of it."""

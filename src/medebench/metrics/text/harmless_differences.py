@@ -10,38 +10,10 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from medebench.models.answers.number_words import NUMBER_WORDS
+
 _ARTICLE = re.compile(r"^(?:an?|the)\s+(?=\S)")
-_ONES = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-]
-_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-_NUMBERS = {word: value for value, word in enumerate(_ONES)}
-_NUMBERS |= {word: 10 * value for value, word in enumerate(_TENS, 2)}
-_NUMBERS |= {
-    f"{tens} {one}": 10 * value + n
-    for value, tens in enumerate(_TENS, 2)
-    for n, one in enumerate(_ONES[1:10], 1)
-}
-_WORD_NUMBER = re.compile(rf"\b(?:{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})\b")
+_WORD_NUMBER = re.compile(rf"\b(?:{'|'.join(sorted(NUMBER_WORDS, key=len, reverse=True))})\b")
 #: Only the endings of English plurals that leave no other word behind.
 _PLURAL = re.compile(r"(?<=[a-z]{2})(?<![sui])s$")
 _IES = re.compile(r"(?<=[a-z]{2})ies$")
@@ -78,7 +50,7 @@ def normal_form(text: str) -> str:
     text = re.sub(r"[.](?!\d)", " ", re.sub(r"(?<!\d)[.](?=\d)", "0.", text))
     text = re.sub(r"[^\w\s.%<>=+±°/]|_", " ", text)
     text = _ARTICLE.sub("", " ".join(text.split()))
-    text = _WORD_NUMBER.sub(lambda found: str(_NUMBERS[found[0]]), text)
+    text = _WORD_NUMBER.sub(lambda found: str(NUMBER_WORDS[found[0]]), text)
     text = re.sub(r"\b(\d+)\.0+\b(?![.\d])", r"\1", text)
     text = re.sub(r"(?<![\w.])(\d+(?:\.\d+)?)\s*(?=[a-zμ°%][a-zμ°%³²/]*(?:\s|$))", r"\1 ", text)
     return " ".join(_singular(word) for word in text.split())

@@ -8,25 +8,13 @@ from typing import Literal
 
 from medebench.models.answers.answer_body import answer_body
 from medebench.models.answers.denial import is_denied, is_supposed
+from medebench.models.answers.number_words import NUMBER_WORDS
 from medebench.models.answers.option_mentions import OptionTexts
 from medebench.models.answers.refusal import declines
 
 KeyStatus = Literal["stated", "not_stated", "several", "refused", "cut"]
-_NUMBERS = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-]
+#: In words up to twelve, as people write them.
+_NUMBERS = list(NUMBER_WORDS)[:13]
 #: "3 mm" is not the number of anything.
 _UNIT = re.compile(r"[\s-]*(?:[cmµk]?m|m?l|cc|[mk]?g|%|hu|years?|months?|days?|°|x)\b|\s*%", re.I)
 _BACK = 90

@@ -21,10 +21,9 @@ from medebench.models.tally import Plan, add_costs
 from medebench.outputs import PARTS, Output, Part
 from medebench.settings import Settings as AnySettings
 from medebench.systems.capabilities import declares_parts
+from medebench.systems.inner_system import Around
 from medebench.systems.request import NotTried, Refused, Request, case_seed
 from medebench.systems.returned_output import as_output
-from medebench.systems.system import System
-from medebench.systems.system_lookup import find_system
 
 #: How much of each answer is kept beside the output.
 LONGEST = 20_000
@@ -35,20 +34,16 @@ class CircularSettings(AnySettings):
     system: str = Field(repr=False, description="the system that answers, with its settings")
 
 
-class Circular(System):
+class Circular(Around):
     summary = "asks another system once for each rotation of the options"
     Settings = CircularSettings
-    rest = "system"
     gives: tuple[Part, ...] = ("text",)
-    needs = "what the system inside needs"
     example = "circular:openai:gpt-4o"
 
     settings: CircularSettings
 
     def __init__(self, settings: CircularSettings) -> None:
         super().__init__(settings)
-        self._instance = find_system(settings.system)
-        self._inner = self._instance.system
         self.gives = self._inner.gives
         if not declares_parts(type(self._inner)):
             self.gives = PARTS
@@ -56,34 +51,14 @@ class Circular(System):
             raise InputError(f"system 'circular': '{self._instance.name}' gives no text to read")
         # A class attribute by its type; a control inside makes this one a control, too.
         self.__dict__["control"] = self._inner.control
-        self.sees, self.judged_by = self._inner.sees, self._inner.judged_by
-        self.demonstrations, self.at_once = self._inner.demonstrations, self._inner.at_once
+        self.demonstrations = self._inner.demonstrations
         self._room: AbstractContextManager[Any] = nullcontext()
         if self._instance.is_batched:
             # One that owns a device is called by one at a time, a whole question at once.
             self._room = threading.Semaphore(1)
 
-    def problems(self) -> list[str]:
-        return [f"{self._instance.name}: {one}" for one in self._inner.problems()]
-
-    def prepare(self) -> None:
-        self._inner.prepare()
-
-    def close(self) -> None:
-        self._inner.close()
-
-    def share(self, other: object) -> bool:
-        return isinstance(other, Circular) and self._inner.share(other._inner)
-
-    def identity(self) -> str:
-        return " ".join(filter(None, [self._instance.origin, self._inner.identity()]))
-
-    def written_inner(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        inner = {"name": self._instance.name, "settings": self._instance.settings}
-        return {"system": inner}, self._instance.runtime_only
-
     def estimate(self, requests: Iterable[Request]) -> Plan | None:
-        return self._inner.estimate(turn for one in requests for turn in turns_of(one))
+        return super().estimate(turn for one in requests for turn in turns_of(one))
 
     def generate(self, request: Request) -> Output:
         turns = list(turns_of(request))
