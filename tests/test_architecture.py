@@ -16,7 +16,7 @@ PACKAGE = Path(medebench.__file__).parent
 ORDER = [
     *("images", "outputs", "cases", "tasks", "models", "workers", "weights", "encoders"),
     *("metrics", "audit", "judge", "grounding", "systems", "engine", "runs", "analysis"),
-    *("page", "reporting", "study", "stresstest", "phantoms", "plan", "cli"),
+    *("page", "reporting", "study", "stresstest", "tuning", "phantoms", "plan", "cli"),
 ]
 
 

@@ -1,0 +1,1 @@
+"""Learning paradigms: fine-tuning with few pairs, and showing them in context, as an experiment."""

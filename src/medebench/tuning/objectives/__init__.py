@@ -1,0 +1,1 @@
+"""What each family of pipelines is trained on; one file a family."""
