@@ -17,40 +17,54 @@ class TrainSettings(Settings):
     #: How the device is used; the weights that come out are meant to be the same.
     runtime_only: ClassVar[frozenset[str]] = frozenset({"checkpointing", "every"})
 
-    method: Method = Field("lora", description="lora: a small adapter; full: the whole denoiser")
-    rank: int = Field(16, ge=1, le=1024, description="of the LoRA's matrices")
+    method: Method = Field(
+        default="lora", description="lora: a small adapter; full: the whole denoiser"
+    )
+    rank: int = Field(default=16, ge=1, le=1024, description="of the LoRA's matrices")
     alpha: float | None = Field(
-        None, gt=0, description="scale of the LoRA is alpha / rank; none: the rank, a scale of 1"
+        default=None,
+        gt=0,
+        description="scale of the LoRA is alpha / rank; none: the rank, a scale of 1",
     )
-    rate: float = Field(1e-4, gt=0, le=1, description="highest learning rate")
+    rate: float = Field(default=1e-4, gt=0, le=1, description="highest learning rate")
     schedule: Literal["constant", "linear", "cosine"] = Field(
-        "constant", description="how the learning rate goes on after the warm-up"
+        default="constant", description="how the learning rate goes on after the warm-up"
     )
-    warm_up: int = Field(0, ge=0, description="steps over which the learning rate rises")
-    decay: float = Field(0.01, ge=0, description="weight decay of AdamW")
-    clip: float = Field(1.0, gt=0, description="largest norm of a gradient")
-    batch: int = Field(1, ge=1, le=1024, description="pairs in a step on the device at once")
-    accumulate: int = Field(1, ge=1, le=1024, description="batches whose gradients make one step")
+    warm_up: int = Field(default=0, ge=0, description="steps over which the learning rate rises")
+    decay: float = Field(default=0.01, ge=0, description="weight decay of AdamW")
+    clip: float = Field(default=1.0, gt=0, description="largest norm of a gradient")
+    batch: int = Field(
+        default=1, ge=1, le=1024, description="pairs in a step on the device at once"
+    )
+    accumulate: int = Field(
+        default=1, ge=1, le=1024, description="batches whose gradients make one step"
+    )
     precision: Literal["auto", "no", "fp16", "bf16"] = Field(
-        "auto", description="mixed precision; auto: bf16 where the device computes in it"
+        default="auto", description="mixed precision; auto: bf16 where the device computes in it"
     )
     checkpointing: bool = Field(
-        False, description="compute activations twice instead of keeping them: less memory"
+        default=False, description="compute activations twice instead of keeping them: less memory"
     )
     ema: float = Field(
-        0.0, ge=0, lt=1, description="decay of averaged weights, which are then saved; 0: none"
+        default=0.0,
+        ge=0,
+        lt=1,
+        description="decay of averaged weights, which are then saved; 0: none",
     )
     no_text: float = Field(
-        0.05, ge=0, le=0.5, description="share of samples without text, for text guidance"
+        default=0.05, ge=0, le=0.5, description="share of samples without text, for text guidance"
     )
     no_image: float = Field(
-        0.05, ge=0, le=0.5, description="share without the input image, for image guidance"
+        default=0.05, ge=0, le=0.5, description="share without the input image, for image guidance"
     )
-    no_both: float = Field(0.05, ge=0, le=0.5, description="share without either")
+    no_both: float = Field(default=0.05, ge=0, le=0.5, description="share without either")
     roi_weight: float = Field(
-        1.0, ge=1, le=1000, description="weight of the loss inside the ROI; 1: as everywhere"
+        default=1.0,
+        ge=1,
+        le=1000,
+        description="weight of the loss inside the ROI; 1: as everywhere",
     )
     augment: Literal["none", "flip", "crop", "flip+crop"] = Field(
-        "none", description="random mirroring or cropping, of both images of a pair alike"
+        default="none", description="random mirroring or cropping, of both images of a pair alike"
     )
-    every: int = Field(50, ge=1, description="steps between checkpoints")
+    every: int = Field(default=50, ge=1, description="steps between checkpoints")

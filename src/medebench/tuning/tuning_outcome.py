@@ -34,15 +34,15 @@ class TuningOutcome:
         task      the task that was learned
         arm       of `Arm` or `Untrained`
         samples   pairs learned from, or shown in the prompt; 0 for what is not trained
-        draw, seed, fold   -1 where there is none; untrained arms have seed -1 and draw -1, in-context
-                  ones draw 0, 1, ...
+        draw, seed, fold   -1 where there is none; untrained arms have seed -1 and draw -1, those in
+                  context draw 0, 1, ...
         case, source   of the test case; cases of one source are not independent
         elsewhere whether the case is of another task (forgetting)
         metric, value, reason   `value` is null where there is a reason
 
-    `nearest` has a row for each output of a trained model: task, arm, samples, draw, seed, fold, case,
-    `to_training` (distance to the nearest target of its training) and `to_other` (to the nearest of
-    as many targets that it did not learn from).
+    `nearest` has a row for each output of a trained model: task, arm, samples, draw, seed, fold,
+    case, `to_training` (distance to the nearest target of its training) and `to_other` (to the
+    nearest of as many targets that it did not learn from).
     """
 
     design: TuningDesign
