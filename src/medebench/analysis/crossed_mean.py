@@ -20,6 +20,9 @@ ONE_DRAW = "no interval: a single draw of training pairs"
 MOST_OVERLAP = 0.5
 #: How much of the spread between seeds is taken off that between draws: see `crossed_mean`.
 SEEDS_SHARE = 0.5
+#: Draws that differ no more than this, in units of what cases by draws explain, are taken to be
+#: alike; three draws must be a little more so than many.
+ALIKE, ALIKE_FEW = 1.1, 1.0
 #: Values differ by rounding only.
 _SAME = 1e-12
 
@@ -72,13 +75,16 @@ def crossed_mean(
 
     Degrees of freedom lie half-way between Satterthwaite's, which are too many where the few draws
     happen to agree, and those of the draws (D - 1 of them for each fold and task), where they are
-    fewer. `tools/simulate_tuning.py` shows what that gives.
+    fewer. Where MS_draw is no larger than MS_case:draw, draws are taken to be alike: v and the
+    degrees of freedom are those of MS_case alone, else a test would find next to nothing where
+    there is only noise. That asks for three draws; with two, the degrees of freedom are one.
+    `tools/simulate_tuning.py` shows what that gives.
 
     >>> case, draw = np.meshgrid(np.arange(6), np.arange(3))
     >>> found = crossed_mean((case * 3 % 7 + draw).ravel(), sources=case.ravel(),
     ...                      draws=draw.ravel(), seeds=np.zeros(18))
     >>> [round(end, 2) for end in found.interval()]
-    [0.43, 6.57]
+    [0.71, 6.96]
     """
     data = np.asarray(values, dtype=np.float64).ravel()
     keep = np.isfinite(data)
@@ -129,9 +135,10 @@ def crossed(design: CrossedDesign, values: Floats, bounds: Bounds = UNBOUNDED) -
     more = _skew(own, value, values, design, bounds)
     squares = sum((more * part.variance) ** 2 / part.freedom for part in cases)
     own = more * own
+    alone = _ratio(own**2, squares)
     if not design.drawn or design.fewest_draws < LEAST_DRAWS:
-        return Crossed(value, own, _ratio(own**2, squares))
-    between, crossing, pooled, planned = (np.zeros_like(own) for _ in range(4))
+        return Crossed(value, own, alone)
+    between, crossing, pooled = (np.zeros_like(own) for _ in range(3))
     plans = np.zeros(2)
     for task in range(len(design.overlap)):
         groups = [group for group in design.groups if group.task == task]
@@ -162,8 +169,12 @@ def crossed(design: CrossedDesign, values: Floats, bounds: Bounds = UNBOUNDED) -
             plans += plan, plan**2 / freedom[at]
     variance = np.maximum(own + between - crossing, np.maximum(own, between)) + pooled
     seen = _ratio(variance**2, squares)
-    planned = np.full_like(seen, plans[0] ** 2 / plans[1])
-    return Crossed(value, variance, (seen + np.minimum(seen, planned)) / 2)
+    planned = float(plans[0] ** 2 / plans[1])
+    freedom = (seen + np.minimum(seen, planned)) / 2
+    if planned < 2:  # two draws: that they agree says nothing
+        return Crossed(value, variance, np.maximum(np.minimum(seen, planned), 1.0))
+    apart = between > crossing * (ALIKE_FEW if planned < 3 else ALIKE)
+    return Crossed(value, np.where(apart, variance, own), np.where(apart, freedom, alone))
 
 
 def _odds(overlap: float) -> float:

@@ -55,9 +55,15 @@ def detectable(found: Mean, level: float = LEVEL, often: float = POWER) -> float
 
 
 def smallest(error: float, freedom: float, level: float = LEVEL, often: float = POWER) -> float:
-    """`detectable` from a standard error and its degrees of freedom."""
+    """`detectable` from a standard error and its degrees of freedom.
+
+    A standard error of few degrees of freedom is more often too small than too large. It is taken
+    as large as makes both equally frequent: divided by the root of the median of chi²(f) / f.
+    """
     from scipy.optimize import brentq
+    from scipy.special import chdtri
     from scipy.stats import nct
 
-    t = students(level, freedom)
-    return error * float(brentq(lambda shift: nct.sf(t, freedom, shift) - often, 0.0, 8 * t))
+    t, middle = students(level, freedom), float(chdtri(freedom, 0.5)) / freedom
+    found = brentq(lambda shift: nct.sf(t, freedom, shift) - often, 0.0, 8 * t)
+    return error / math.sqrt(middle) * float(found)
