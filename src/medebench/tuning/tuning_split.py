@@ -165,7 +165,7 @@ def _fold(
     design: TuningDesign, task: str, fold: int, test: Sequence[str], pool: Groups, need: int
 ) -> Fold:
     draws = tuple(
-        tuple(_order(f"{design.seed}/{task}/{fold}/{draw}", sorted(pool))[:need])
+        tuple(order_of(f"{design.seed}/{task}/{fold}/{draw}", sorted(pool))[:need])
         for draw in range(design.draws)
     )
     return Fold(task, fold, tuple(sorted(test)), draws, len(pool))
@@ -175,10 +175,10 @@ def whole_order(design: TuningDesign, fold: Fold, one: TaskCases, draw: int) -> 
     """All of the pool in the order of a draw: its pairs, and behind them what it leaves unused."""
     tested = set(fold.test)
     pool = [group for group in one.groups if not tested & set(group)]
-    return _order(f"{design.seed}/{fold.task}/{fold.fold}/{draw}", sorted(pool))
+    return order_of(f"{design.seed}/{fold.task}/{fold.fold}/{draw}", sorted(pool))
 
 
-def _order(key: str, pool: Groups) -> list[str]:
+def order_of(key: str, pool: Groups) -> list[str]:
     """One case of each group, all groups in random order, before a second of any."""
     chance = random.Random(key)
     groups = [chance.sample(group, len(group)) for group in pool]
