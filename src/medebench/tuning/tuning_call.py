@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -155,7 +156,7 @@ def tune(
 
     >>> mb.tune("phantoms:count=26", "blur", tmp / "tuning")
     Traceback (most recent call last):
-    medebench.errors.InputError: blur: is no diffusion model of diffusers, the only ones trained here
+    medebench.errors.NotReadyError: blur: is no diffusion model of diffusers, ...
     """
     design = TuningDesign(
         system,
@@ -390,7 +391,16 @@ def _facts(
     if shown is not None:
         facts["in context"] = {"system": shown.name, "settings": shown.settings}
     scores = judge.scores if judge is not None else ()
-    return facts | {"metrics": told | dict.fromkeys(scores, judged)}
+    return facts | {"metrics": _plain(told | dict.fromkeys(scores, judged))}
+
+
+def _plain(value: Any) -> Any:
+    """As a ledger keeps it: ends that are infinite become text."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _result(work: TuningWork, command: str) -> TuningResult:

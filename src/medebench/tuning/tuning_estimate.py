@@ -71,7 +71,7 @@ class TuningEstimate:
     def words(self) -> list[str]:
         """A line for each thing."""
         lines = [
-            f"{self.trainings:,} trainings ({self.done:,} of them done), {self.steps:,} steps to go",
+            f"{self.trainings:,} trainings ({self.done:,} are done), {self.steps:,} steps to go",
             f"{self.outputs:,} outputs to make, {self.runs:,} runs besides those of the trainings",
         ]
         if self.shown_calls:
@@ -94,7 +94,7 @@ class TuningEstimate:
 
 def estimate_tuning(work: TuningWork, measure: bool = False) -> TuningEstimate:
     """Nothing is written and no call is made; with `measure` a few steps are trained."""
-    from medebench.tuning.train_adapter import training_memory
+    from medebench.tuning.training_memory import training_memory
 
     design, split = work.folder.design, work.folder.split
     planned = plan_trainings(design, split)

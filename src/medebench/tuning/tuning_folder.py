@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from medebench.errors import BusyError, InputError
-from medebench.files import read_bytes, unwritable, write_json
+from medebench.files import TEMPORARY, read_bytes, unwritable, write_json
 from medebench.settings import read_settings
 from medebench.tuning.train_settings import TrainSettings
 from medebench.tuning.tuning_arms import Donor, Planned, TuningSplit, control_samples
@@ -98,11 +98,12 @@ def require_free(path: Path) -> None:
     """Nobody's files are in the way of a new experiment."""
     if path.exists() and not path.is_dir():
         raise InputError(f"{path}: is a file; choose another --out")
-    if path.is_dir() and not (path / FILE).is_file():
-        if any(one.name != ".lock" for one in path.iterdir()):
-            raise InputError(
-                f"{path}: is not empty and not a tuning experiment; choose another --out"
-            )
+    if path.is_dir() and not (path / FILE).is_file() and any(map(_is_foreign, path.iterdir())):
+        raise InputError(f"{path}: is not empty and not a tuning experiment; choose another --out")
+
+
+def _is_foreign(child: Path) -> bool:
+    return child.name != ".lock" and not child.name.startswith(TEMPORARY)
 
 
 def as_before(design: TuningDesign, before: TuningDesign) -> TuningDesign:
