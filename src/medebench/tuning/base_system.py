@@ -55,10 +55,14 @@ class Base:
 
     def loaded(self, settings: TrainSettings, device: str) -> DiffusionEditor:
         """The same with its pipeline loaded for training: on one device, nothing recorded."""
-        dtype = _dtype(self.settings.dtype, self.weights(), settings, device)
-        changed = {"device": device, "dtype": dtype, "offload": "none", "attention": False}
+        changed = {"device": device, "offload": "none", "attention": False}
         changed |= {"batch": 1, "demonstrations": 0}
-        editor = type(self.editor)(self.settings.model_copy(update=changed))
+        one = self.settings.model_copy(update=changed)
+        weights = type(self.editor)(one)._weights
+        if problem := weights_problem(weights, settings):
+            raise InputError(problem)
+        dtype = frozen_dtype(one.dtype, weights, settings, device)
+        editor = type(self.editor)(one.model_copy(update={"dtype": dtype}))
         editor.prepare()
         return editor
 
@@ -122,12 +126,12 @@ def mixed_precision(settings: TrainSettings, device: str) -> str:
     return "bf16" if torch.cuda.is_bf16_supported() else "fp16"
 
 
-def _dtype(wanted: str, weights: Any, settings: TrainSettings, device: str) -> str:
+def frozen_dtype(wanted: str, weights: Weights, settings: TrainSettings, device: str) -> str:
     """What the frozen weights are kept in; what learns is in 32 bits always.
 
     Only transformers, which are large, are kept in half precision, where only a LoRA learns.
     """
-    if settings.method == "full" or isinstance(weights, Absent) or not weights.is_transformer:
+    if settings.method == "full" or not weights.is_transformer:
         return "float32"
     if wanted != "auto":
         return wanted

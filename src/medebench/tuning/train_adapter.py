@@ -12,7 +12,7 @@ from typing import Any
 
 from medebench.cases import Case, open_case
 from medebench.errors import InputError, MedebenchError
-from medebench.files import alone, sha256, sweep, write_bytes, write_json
+from medebench.files import TEMPORARY, alone, sha256, sweep, write_bytes, write_json
 from medebench.images.picture import encode_png
 from medebench.progress import Progress, silent
 from medebench.quiet import quiet
@@ -78,7 +78,7 @@ def train_adapter(request: TrainRequest, out: Path, progress: Progress = silent)
         out.mkdir(parents=True, exist_ok=True)
         sweep(out)
         write_json(out / REQUEST, told)
-        with quiet("diffusers", "transformers"), _chance(request.seed, device):
+        with quiet("diffusers", "transformers"), _chance(device):
             _train(base, request, out, device, told, progress)
         return _finished(out)
 
@@ -95,7 +95,7 @@ def _train(
     editor = base.loaded(settings, device)
     pairs = [opened_pair(editor, pair) for pair in request.pairs]
     objective = objective_for(editor._loaded.pipe, settings, base.settings.negative_prompt)
-    open_weights(objective, settings)
+    open_weights(objective, settings, request.seed)
     accelerator = _accelerator(settings, device)
     course = Course(pairs, request.steps, request.seed, settings, out, _digest(told))
 
@@ -130,12 +130,11 @@ def _train(
     }
     write_card(out, facts, base.settings.model, editor._loaded.kind, editor._weights)
     write_json(out / FACTS, facts)
-    shutil.rmtree(out / FOLDER, ignore_errors=True)
     editor.close()
 
 
-def open_weights(objective: Objective, settings: TrainSettings) -> None:
-    """Freeze the pipeline, all but what is to learn; a LoRA begins as nothing."""
+def open_weights(objective: Objective, settings: TrainSettings, seed: int) -> None:
+    """Freeze the pipeline, all but what is to learn; a LoRA begins as no change."""
     import torch
 
     pipe, denoiser = objective.pipe, objective.denoiser
@@ -150,6 +149,7 @@ def open_weights(objective: Objective, settings: TrainSettings) -> None:
         from diffusers.training_utils import cast_training_params
         from peft import LoraConfig
 
+        torch.manual_seed(derived(seed, "lora", 0))
         learns.add_adapter(
             LoraConfig(
                 r=settings.rank,
@@ -182,7 +182,7 @@ def _accelerator(settings: TrainSettings, device: str) -> Any:
 
 
 @contextmanager
-def _chance(seed: int, device: str) -> Iterator[None]:
+def _chance(device: str) -> Iterator[None]:
     """Repeatable, and without a trace in the caller's streams."""
     import torch
 
@@ -191,7 +191,6 @@ def _chance(seed: int, device: str) -> Iterator[None]:
         torch.cuda.set_device(device)
     before = torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark
     with torch.random.fork_rng(devices=[torch.cuda.current_device()] if cuda else []):
-        torch.manual_seed(derived(seed, "begin", 0))
         torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark = True, False
         try:
             yield
@@ -258,7 +257,7 @@ def _digest(told: dict[str, Any]) -> str:
 
 def _require_own(out: Path, told: dict[str, Any]) -> None:
     """InputError where the folder holds something else."""
-    if not out.is_dir() or not any(out.iterdir()):
+    if not out.is_dir() or all(one.name.startswith(TEMPORARY) for one in out.iterdir()):
         return
     try:
         there = json.loads((out / REQUEST).read_text("utf-8"))
@@ -273,6 +272,7 @@ def _require_own(out: Path, told: dict[str, Any]) -> None:
 
 
 def _finished(out: Path) -> Trained:
+    shutil.rmtree(out / FOLDER, ignore_errors=True)
     facts = json.loads((out / FACTS).read_text("utf-8"))
     losses = facts["first_loss"], facts["last_loss"]
     return Trained(out, facts["steps"], facts["seconds"], *losses)

@@ -84,6 +84,7 @@ class _Training:
         if found:
             self._restore(found.state)
         cut_log(self.log, logged)
+        progress(begun, self.course.steps)
         self.objective.denoiser.train()
         steps, start = self.course.steps, time.perf_counter()
         if not begun:
