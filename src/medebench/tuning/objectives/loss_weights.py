@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     import torch
 
 
-def cell_weights(pairs: Sequence[TrainPair], height: int, width: int, inside: float) -> torch.Tensor:
+def cell_weights(
+    pairs: Sequence[TrainPair], height: int, width: int, inside: float
+) -> torch.Tensor:
     """(n, height, width): 1 outside the ROI, `inside` within, in between on its border."""
     import torch
 
@@ -28,9 +30,7 @@ def cell_weights(pairs: Sequence[TrainPair], height: int, width: int, inside: fl
     return torch.from_numpy(weights)
 
 
-def weighted_error(
-    guess: torch.Tensor, wanted: torch.Tensor, weight: torch.Tensor
-) -> torch.Tensor:
+def weighted_error(guess: torch.Tensor, wanted: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
     """Mean squared error over (n, channels, height, width), each cell by its weight."""
     error = (guess.float() - wanted.float()).square().mean(1)
     return (error * weight).sum() / weight.sum()

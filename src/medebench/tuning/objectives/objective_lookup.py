@@ -12,7 +12,7 @@ from medebench.tuning.objectives.objective import Objective
 from medebench.tuning.train_settings import TrainSettings
 
 #: Modules of this folder, a family each.
-FAMILIES = ("instruct_pix2pix",)
+FAMILIES = ("instruct_pix2pix", "flux_kontext", "flux2", "qwen_edit")
 #: Of a checkpoint in one file, which has no index.
 _SINGLE = "StableDiffusionInstructPix2PixPipeline"
 
