@@ -128,13 +128,25 @@ def tiny_flux2(folder: Path) -> Path:
         tokenizer=tokenizer,
         **_flux2_parts(guidance_embeds=True),
     )
-    return _save(pipe, folder)
+    index = _save(pipe, folder) / "model_index.json"
+    # As the published one says.
+    parts = json.loads(index.read_text()) | {"tokenizer": ["transformers", "PixtralProcessor"]}
+    index.write_text(json.dumps(parts))
+    return folder
 
 
 def load_flux2(folder: Path) -> Flux2Pipeline:
-    """`from_pretrained`, with the tokenizer in the place of a processor that wants torchvision."""
-    tokenizer = PreTrainedTokenizerFast.from_pretrained(folder / "tokenizer")
-    return Flux2Pipeline.from_pretrained(folder, tokenizer=tokenizer)
+    """Part by part, with the tokenizer in the place of a processor that wants torchvision."""
+    parts = {
+        "scheduler": FlowMatchEulerDiscreteScheduler,
+        "vae": AutoencoderKLFlux2,
+        "text_encoder": Mistral3ForConditionalGeneration,
+        "tokenizer": PreTrainedTokenizerFast,
+        "transformer": Flux2Transformer2DModel,
+    }
+    return Flux2Pipeline(
+        **{name: kind.from_pretrained(folder / name) for name, kind in parts.items()}
+    )
 
 
 def tiny_flux2_klein(folder: Path) -> Path:

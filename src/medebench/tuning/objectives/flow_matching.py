@@ -91,7 +91,8 @@ class FlowMatching(Objective):
             if blank is not None and self.settings.no_text > 0:
                 texts["blank"] = [self._text(blank, pair.previous) for pair in pairs]
         made = torch.cat(target).float()
-        weight = cell_weights(pairs, *made.shape[-2:], self.settings.roi_weight)
+        height, width = made.shape[-2:]
+        weight = cell_weights(pairs, height, width, self.settings.roi_weight)
         return Batch(made, torch.cat(condition).float(), texts, weight.to(made.device))
 
     def draw(self, batch: Batch, generator: torch.Generator) -> Draw:
