@@ -45,7 +45,7 @@ class InstructPix2PixObjective(Objective):
             return f"its scheduler predicts {predicts}; trained are {', '.join(PREDICTIONS)}"
         unet, vae = (_config(folder / name / "config.json") for name in ("unet", "vae"))
         takes, latents = unet.get("in_channels"), vae.get("latent_channels")
-        if None not in (takes, latents) and takes != 2 * latents:
+        if takes is not None and latents is not None and takes != 2 * latents:
             return f"its U-Net takes {takes} channels, not {latents} and the input's {latents}"
         return None
 
@@ -65,7 +65,8 @@ class InstructPix2PixObjective(Objective):
             condition = torch.cat([self._seen.picture(one.previous, self._encode) for one in pairs])
             condition = condition * self._condition_scale
             text = self._texts([pair.prompt for pair in pairs], pairs[0].previous.shape[:2])
-        weight = cell_weights(pairs, *target.shape[-2:], self.settings.roi_weight)
+        height, width = target.shape[-2:]
+        weight = cell_weights(pairs, height, width, self.settings.roi_weight)
         return Batch(target, condition, text, weight.to(target.device))
 
     def draw(self, batch: Batch, generator: torch.Generator) -> Draw:

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import importlib
 import json
+import pkgutil
 from functools import cache
 from typing import Any
 
 from medebench.systems.diffusion.pipeline_weights import Weights
+from medebench.tuning import objectives as room
 from medebench.tuning.objectives.objective import Objective
 from medebench.tuning.train_settings import TrainSettings
 
-#: Modules of this folder, a family each.
-FAMILIES = ("instruct_pix2pix", "flux_kontext", "flux2", "qwen_edit")
 #: Of a checkpoint in one file, which has no index.
 _SINGLE = "StableDiffusionInstructPix2PixPipeline"
 
 
 @cache
 def objectives() -> dict[str, type[Objective]]:
-    """By the class of the pipeline."""
+    """By the class of the pipeline; those of every module of this folder."""
     found: dict[str, type[Objective]] = {}
-    for family in FAMILIES:
-        module = importlib.import_module(f"medebench.tuning.objectives.{family}")
+    for family in pkgutil.iter_modules(room.__path__):
+        module = importlib.import_module(f"{room.__name__}.{family.name}")
         for kind in vars(module).values():
             if isinstance(kind, type) and issubclass(kind, Objective) and "kinds" in vars(kind):
                 found.update(dict.fromkeys(kind.kinds, kind))
