@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 _TITLES = {
     "own-pairs": "real less shuffled pairs",
-    "own-task": "own less another task’s pairs",
+    "own-task": "own less other task’s pairs",
     "beats-copy": "trained less the input",
     "beats-blank": "trained less no instruction",
-    "more-pairs": "most less fewest, same steps",
+    "more-pairs": "most less fewest pairs",
     "shown": "trained less in context",
 }
 _WIDTH, _ROW, _LEFT, _COLUMNS = 7.6, 0.22, 1.4, 3
