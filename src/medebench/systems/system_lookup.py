@@ -21,6 +21,7 @@ from medebench.settings import (
 from medebench.systems.capabilities import as_system, noun, verb, writes
 from medebench.systems.request import Request
 from medebench.systems.system import System
+from medebench.systems.system_folder import SystemFolder, system_folder
 
 SYSTEMS = Registry(
     "system",
@@ -107,8 +108,11 @@ class SystemInstance:
 def system_class(name: str) -> type[System]:
     """The class called `name`, with the base and its defaults behind it.
 
-    A provider of models is a system that answers, under the provider's name.
+    A provider of models is a system that answers, under the provider's name. A folder is the system
+    that its `system.json` names.
     """
+    if folder := _folder(name):
+        return _folder_class(folder)
     if ".py:" not in name and name not in SYSTEMS and name in PROVIDERS:
         return _answering(name)
     found = SYSTEMS.find(name)
@@ -126,6 +130,7 @@ def _answering(name: str) -> type[System]:
 def find_system(call: str, given: dict[str, Any] | None = None) -> SystemInstance:
     """`NAME[:key=value,...]` (and `given`, from a plan), checked and made ready."""
     name, rest = split_name(call)
+    folder = _folder(name)
     kind = system_class(name)
     model, called = kind.Settings, f"{noun(kind)} '{name}'"
     settings: dict[str, Any]
@@ -135,6 +140,8 @@ def find_system(call: str, given: dict[str, Any] | None = None) -> SystemInstanc
     else:
         settings = _settings(call, kind.argument, model.model_fields)
     settings |= given or {}
+    if folder:
+        settings = _within(folder, settings)
     late = _check_named(called, kind, settings)
     checked = read_settings(model, settings, called)
     try:
@@ -153,9 +160,35 @@ def find_system(call: str, given: dict[str, Any] | None = None) -> SystemInstanc
     # One around another system says what is written of that one.
     if (told := system.written_inner()) is not None:
         kept, aside["inner"] = kept | told[0], told[1]
+    if folder:
+        # The folder may be moved; what is in it is told from others by its content.
+        kept |= {one: folder.settings[one] for one in folder.files if one in kept}
+        return SystemInstance(folder.path.name, kept, aside, f"from {folder.system}", system)
     short = name.rpartition(":")[2] if ".py:" in name else name
     origin = SYSTEMS.origin(name) if ".py:" in name or name in SYSTEMS else PROVIDERS.origin(name)
     return SystemInstance(short, kept, aside, origin, system)
+
+
+def _folder(name: str) -> SystemFolder | None:
+    """Built-in names cannot be taken over by a folder: that one is named ./name."""
+    return None if name in SYSTEMS or name in PROVIDERS else system_folder(name)
+
+
+def _folder_class(folder: SystemFolder) -> type[System]:
+    if _folder(folder.system):
+        raise InputError(f"{folder.path}: names another folder, {folder.system}; name a system")
+    found = system_class(folder.system)
+    if found.rest:
+        raise InputError(f"{folder.path}: '{folder.system}' has a system inside; name it yourself")
+    return found
+
+
+def _within(folder: SystemFolder, settings: dict[str, Any]) -> dict[str, Any]:
+    """A folder's settings and those given besides; what lies in it cannot be given otherwise."""
+    for one in folder.files:
+        if one in settings:
+            raise InputError(f"{folder.path}: {one}: is the folder's own; leave it out")
+    return folder.given() | settings
 
 
 def system_names() -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from medebench.tuning.pairs import TrainPair
@@ -54,6 +55,8 @@ class Objective(ABC):
     lora_targets: ClassVar[tuple[str, ...]]
     #: Whether it can do without its input image, and so learn image guidance.
     drops_image: ClassVar[bool] = False
+    #: What the pipeline is told where the text is withheld: the system's negative prompt.
+    blank: str = ""
 
     def __init__(self, pipe: Any, settings: TrainSettings) -> None:
         self.pipe, self.settings = pipe, settings
@@ -68,6 +71,11 @@ class Objective(ABC):
         """Why a pipeline with this `model_index.json` cannot be trained so."""
         if settings.method not in cls.methods:
             return f"method={settings.method}: {cls.kinds[0]} is trained as {cls.methods[0]} only"
+        return None
+
+    @classmethod
+    def folder_problem(cls, folder: Path) -> str | None:
+        """The same from the files of its parts, of which none is loaded."""
         return None
 
     @abstractmethod
