@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from medebench.tuning.tuning_outcome import TuningOutcome
 
 TRAINED = ("per-sample", "same-steps", "shuffled", "other-task")
+REAL: tuple[Arm, ...] = ("per-sample", "same-steps")
 #: Arms whose numbers of pairs make a curve.
 CURVES = ("per-sample", "same-steps", "in-context")
 NOTHING_TO_COMPARE = "the untouched model is what others are compared with"
@@ -52,28 +53,28 @@ def answer(outcome: TuningOutcome) -> TuningAnswers:
     tasks = [*scores.tasks, ALL] if scores.tasks else []
     every = [(task, metric) for metric in scores.metrics for task in tasks]
     points = [
-        found
+        point
         for arm, samples in scores.arms()
         for task, metric in every
-        if (found := _point(scores, arm, samples, metric, task)) is not None
+        if (point := _point(scores, arm, samples, metric, task)) is not None
     ]
     trends = [
-        found
+        trend
         for arm in CURVES
         for task, metric in every
-        if (found := _trend(scores, arm, metric, task)) is not None
+        if (trend := _trend(scores, arm, metric, task)) is not None
     ]
     contrasts = [
-        found
+        contrast
         for question, left, right in _questions(outcome, scores)
         for task, metric in every
-        if (found := _contrast(scores, question, left, right, metric, task)) is not None
+        if (contrast := _contrast(scores, question, left, right, metric, task)) is not None
     ]
     forgetting = [
-        found
+        lost
         for arm, samples in scores.arms()
         for task, metric in every
-        if (found := _forgetting(scores, arm, samples, metric, task)) is not None
+        if (lost := _forgetting(scores, arm, samples, metric, task)) is not None
     ]
     answers = TuningAnswers(
         outcome.design.primary or next(iter(scores.metrics), ""),
@@ -125,8 +126,8 @@ def _questions(
 
     def trained(samples: int, steps: int | None = None) -> Place | None:
         """The arm of real pairs that took as many steps."""
-        for arm in ("per-sample", "same-steps"):
-            known = outcome.design.steps_of(cast(Arm, arm), samples)
+        for arm in REAL:
+            known = outcome.design.steps_of(arm, samples)
             if samples in numbers.get(arm, ()) and steps in (None, known):
                 return arm, samples
         return None
@@ -215,7 +216,7 @@ def _estimate(found: Mean | None, table: Table) -> Estimate:
     return Estimate(of=table.of, reason=NO_VALUE) if found is None else estimate(found, table.of)
 
 
-def _tested(found: Mean | None) -> dict[str, float | None]:
+def _tested(found: Mean | None) -> dict[str, Any]:
     return {} if found is None else {"p": p_value(found), "detectable": detectable(found)}
 
 
@@ -224,9 +225,10 @@ def _corrected(
 ) -> list[Tested]:
     """With Holm's correction over tasks and metrics of the same question."""
     families: dict[tuple[object, ...], list[int]] = {}
-    for at, one in enumerate(found):
-        if one.p is not None:
-            families.setdefault((one.task == ALL, *question(one)), []).append(at)
+    for at in range(len(found)):
+        if found[at].p is not None:
+            family = found[at].task == ALL, *question(found[at])
+            families.setdefault(family, []).append(at)
     corrected = list(found)
     for members in families.values():
         for at, p in zip(members, holm(_known(found[at].p for at in members)), strict=True):

@@ -95,14 +95,11 @@ class _Words:
         self, answers: TuningAnswers, score: Score, tasks: Sequence[str], outcome: TuningOutcome
     ) -> None:
         self.answers, self.score, self.tasks, self.outcome = answers, score, tasks, outcome
-        own = (answers.points, answers.trends, answers.contrasts, answers.forgetting)
-        points, trends, contrasts, forgetting = (
-            [one for one in some if one.metric == score.name] for some in own
-        )
-        self.points: list[CurvePoint] = points  # type: ignore[assignment]
-        self.trends: list[Trend] = trends  # type: ignore[assignment]
-        self.contrasts: list[Contrast] = contrasts  # type: ignore[assignment]
-        self.forgetting: list[Forgetting] = forgetting  # type: ignore[assignment]
+        name = score.name
+        self.points: list[CurvePoint] = [p for p in answers.points if p.metric == name]
+        self.trends: list[Trend] = [t for t in answers.trends if t.metric == name]
+        self.contrasts: list[Contrast] = [c for c in answers.contrasts if c.metric == name]
+        self.forgetting: list[Forgetting] = [f for f in answers.forgetting if f.metric == name]
 
     def amount(self, one: Estimate) -> str:
         """ "0.21 (0.12 to 0.30)"; without a sign, where the verb says which way."""
@@ -197,9 +194,9 @@ class _Words:
         if sentences:
             yield " ".join(sentences)
         for control in ("shuffled", "other-task"):
-            own = [p for p in self.points if p.arm == control and p.task == ALL]
-            if own:
-                yield self._wrong_pairs(max(own, key=lambda p: p.samples))
+            wrong = [p for p in self.points if p.arm == control and p.task == ALL]
+            if wrong:
+                yield self._wrong_pairs(max(wrong, key=lambda p: p.samples))
 
     def _control(self, contrast: Contrast, right: str) -> str:
         found = verdict(contrast.difference, self.score)
