@@ -19,7 +19,7 @@ def p_value(found: Mean) -> float | None:
 
     >>> from medebench.analysis import mean
     >>> round(p_value(mean([0.1, 0.3, 0.2, 0.4, 0.5], list("abcde"))), 4)
-    0.0178
+    0.0179
     """
     from scipy.special import stdtr
 

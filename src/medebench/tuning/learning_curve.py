@@ -225,13 +225,13 @@ def _corrected(
 ) -> list[Tested]:
     """With Holm's correction over tasks and metrics of the same question."""
     families: dict[tuple[object, ...], list[int]] = {}
-    for at in range(len(found)):
-        if found[at].p is not None:
-            family = found[at].task == ALL, *question(found[at])
-            families.setdefault(family, []).append(at)
+    for place, each in enumerate(found):
+        if each.p is not None:
+            families.setdefault((each.task == ALL, question(each)), []).append(place)
     corrected = list(found)
     for members in families.values():
-        for at, p in zip(members, holm(_known(found[at].p for at in members)), strict=True):
+        values = holm(_known(found[member].p for member in members))
+        for at, p in zip(members, values, strict=True):
             corrected[at] = replace(found[at], p_holm=p)
     return corrected
 
