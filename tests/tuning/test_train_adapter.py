@@ -347,8 +347,9 @@ def test_the_card_says_what_was_done(short, tmp_path):
     text = (trained.folder / "README.md").read_text()
     _, front, body = text.split("---\n", 2)
     head = yaml.safe_load(front)
-    assert head["license"] == "unknown: check" and "lora" in head["tags"]
-    assert head["base_model"].endswith("sd") and head["library_name"] == "diffusers"
+    assert head["license"] == "other" and "lora" in head["tags"]
+    assert "base_model" not in head and head["library_name"] == "diffusers"
+    assert "| base model's licence | unknown: check |" in body
     assert "Not for clinical use" in body
     facts = json.loads((trained.folder / "training.json").read_text())
     assert facts["content"] in body and "| draw | 2 |" in body and "| steps | 5 |" in body
