@@ -124,11 +124,10 @@ def _code(pipeline: str, base: str, full: bool, modules: Sequence[str]) -> list[
         # Only medebench knows where that lies.
         return []
     lines = [f"import {module}" for module in modules]
-    lines += [f"from diffusers import {pipeline}", ""]
-    if full:
-        return [*lines, f'pipe = {pipeline}.from_pretrained("THIS_FOLDER/pipeline")']
-    loaded = f'pipe = {pipeline}.from_pretrained("{base}")'
-    return [*lines, loaded, 'pipe.load_lora_weights("THIS_FOLDER")']
+    lines += ["import torch", f"from diffusers import {pipeline}", ""]
+    place = "THIS_FOLDER/pipeline" if full else base
+    lines.append(f'pipe = {pipeline}.from_pretrained("{place}", torch_dtype=torch.float32)')
+    return lines if full else [*lines, 'pipe.load_lora_weights("THIS_FOLDER")']
 
 
 def _pair(shown: str, taught: str) -> str:
