@@ -47,6 +47,7 @@ SYSTEMS = Registry(
         "icedit": "medebench.systems.diffusion.icedit:ICEdit",
         "seed-x": "medebench.systems.external.seedx:SeedX",
         "flux-kontext": "medebench.systems.diffusion.presets:FluxKontext",
+        "flux2": "medebench.systems.diffusion.presets:Flux2",
         "qwen-image-edit": "medebench.systems.diffusion.presets:QwenImageEdit",
         "diffusers": "medebench.systems.diffusion.diffusion_editor:DiffusionEditor",
         "openai": "medebench.systems.api.chat_system:OpenAIChat",
