@@ -100,6 +100,8 @@ from medebench.tasks import CardImage as CardImage
 from medebench.tasks import CardText as CardText
 from medebench.tasks import Task as Task
 from medebench.tasks import list_tasks as list_tasks
+from medebench.tuning.tuning_call import TuningResult as TuningResult
+from medebench.tuning.tuning_call import tune as tune
 
 __version__: str
 

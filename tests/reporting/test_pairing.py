@@ -109,6 +109,11 @@ class Witness(mb.System):
         return json.dumps([case.source, greys, request.instruction, case.case.choices])
 
 
+def test_a_control_that_is_shown_something_else_is_still_a_control():
+    assert find_system("paired:control=blank,random-choice").system.control
+    assert not find_system(f"paired:control=blank,{HERE}:Witness").system.control
+
+
 @pytest.mark.parametrize("control", CONTROLS)
 def test_what_the_system_inside_is_shown(control, cases):
     task = [case for case in cases if case.task == "multiple-choice"]

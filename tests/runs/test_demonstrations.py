@@ -114,3 +114,25 @@ def test_another_pool_is_another_run(cases, shown):
     assert again.fingerprint == one.fingerprint
     with pytest.raises(mb.InputError, match=r"origin is .*demonstrations of"):
         shown(again, "run")
+
+
+def test_given_ones_are_shown_in_their_order(cases, shown):
+    some = mb.load_cases(cases).select(ids=["1", "2", "3"])
+    found = shown(some, shown=["9", "5"])
+    assert found == {("1", 0): ["9", "5"], ("2", 0): ["9", "5"], ("3", 0): ["9", "5"]}
+    with pytest.raises(mb.InputError, match=r"origin is .*demonstrations of"):
+        shown(some, shown=["5", "9"])
+    with pytest.raises(mb.InputError, match="1 different cases are named, and the system is shown"):
+        shown(some, "twice", shown=["5", "5"])
+    with pytest.raises(mb.InputError, match="blur is not asked to show any; leave it out"):
+        mb.generate(some, "blur", cases / "blur", shown=["5", "9"])
+
+
+def test_given_ones_that_show_the_case_are_refused(cases, shown):
+    folder = cases / "editing"
+    shutil.copy(folder / "previous/1.png", folder / "previous/3.png")
+    some = mb.load_cases(cases).select(ids=["1", "9", "11"])
+    found = shown(some, shown=["3", "11"])
+    assert found["9", 0] == ["3", "11"]
+    assert found["1", 0].startswith("demonstration '3' is the case itself or has one")
+    assert found["11", 0].startswith("demonstration '11' is the case itself")

@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections import defaultdict
+from collections.abc import Sequence
 from functools import cached_property
+from typing import Protocol
 
 from medebench.audit.related_cases import kin
 from medebench.cases import Case, CaseSet, OpenCase, open_case
+from medebench.errors import InputError
 from medebench.systems import Refused
+
+
+class Shown(Protocol):
+    """How a run comes to what it shows with each case."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Tells this choice from another: what a model is shown decides what comes out."""
+
+    def prepare(self) -> None:
+        """Look at all pictures that are needed, once."""
+
+    def draw(self, case: Case, seed: int) -> tuple[OpenCase, ...]:
+        """The opened cases, or a refusal."""
 
 
 class Demonstrations:
@@ -47,7 +65,6 @@ class Demonstrations:
         return found
 
     def prepare(self) -> None:
-        """Look at all pictures of the set, once."""
         _ = self._kin, self._by_task
 
     def draw(self, case: Case, seed: int) -> tuple[OpenCase, ...]:
@@ -67,6 +84,50 @@ class Demonstrations:
                 "are asked for"
             )
         return tuple(open_case(one) for one in chosen)
+
+
+class FixedDemonstrations:
+    """The same cases in the same order with every case; one that is their kin is refused."""
+
+    def __init__(
+        self,
+        pool: CaseSet,
+        cases: CaseSet,
+        shown: Sequence[str],
+        count: int,
+        workers: int | None = None,
+    ) -> None:
+        if len(shown) != count or len(set(shown)) != count:
+            raise InputError(
+                f"shown: {len(set(shown))} different cases are named, and the system is shown "
+                f"{count}; name as many as its demonstrations"
+            )
+        self._shown = [pool[case_id] for case_id in shown]
+        for one in self._shown:
+            if one.reference is None and not one.answer:
+                raise InputError(f"shown: case '{one.id}' has no reference; name another")
+        self._pool, self._cases, self._workers = pool, cases, workers
+
+    @property
+    def fingerprint(self) -> str:
+        digests = (self._pool.digests[one.id] for one in self._shown)
+        return hashlib.sha256("\n".join(digests).encode()).hexdigest()
+
+    @cached_property
+    def _kin(self) -> dict[str, int]:
+        every = {case.id: case for case in (*self._shown, *self._cases)}
+        return kin(every.values(), self._workers)
+
+    def prepare(self) -> None:
+        _ = self._kin
+
+    def draw(self, case: Case, seed: int) -> tuple[OpenCase, ...]:
+        for one in self._shown:
+            if self._kin[one.id] == self._kin[case.id]:
+                raise Refused(
+                    f"demonstration '{one.id}' is the case itself or has one of its pictures"
+                )
+        return tuple(open_case(one) for one in self._shown)
 
 
 def _task(case: Case) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from medebench.models.api_keys import keys_optional
 from medebench.models.tally import Plan, add_plans
 from medebench.outputs import OutputFiles, Part
 from medebench.progress import Progress, silent
-from medebench.runs.demonstrations import Demonstrations
+from medebench.runs.demonstrations import Demonstrations, FixedDemonstrations, Shown
 from medebench.runs.drive import drive
 from medebench.runs.failed_calls import Failures
 from medebench.runs.ledger import OutputRow
@@ -58,6 +58,7 @@ def generate(
     outputs: int = 1,
     tuned: Tuned | None = None,
     pool: CaseSet | None = None,
+    shown: Sequence[str] | None = None,
     workers: int | None = None,
     retry_failed: bool = False,
     progress: Progress = silent,
@@ -77,6 +78,8 @@ def generate(
         tuned: how the settings were found by a sweep.
         pool: where demonstrations come from, for systems that want them; all of the set unless
             given.
+        shown: ids of the cases to show, in this order and with every case; drawn from the pool by
+            seed unless given.
         workers: threads or processes; one per core unless given.
         retry_failed: also those outputs that could not be made before.
         progress: called with what is done, of how many.
@@ -91,7 +94,7 @@ def generate(
     ...     generate("phantoms:count=2", "blur:sigma=2", folder).info.editor
     'blur'
     """
-    job = _job(cases, system, settings, seed, outputs, pool, workers)
+    job = _job(cases, system, settings, seed, outputs, pool, shown, workers)
     job.info.tuned = tuned
     try:
         how = [one.executor(executor, workers) for one in job.passes]
@@ -176,13 +179,14 @@ def estimate_generation(
     settings: dict[str, Any] | None = None,
     seed: int = 0,
     outputs: int = 1,
+    shown: Sequence[str] | None = None,
     workers: int | None = None,
     retry_failed: bool = False,
 ) -> Plan:
     """Calls, tokens and money that `generate` would take; no call is made, nothing is written."""
     path, plans = Path(out).expanduser(), []
     with keys_optional():
-        job = _job(cases, system, settings, seed, outputs, None, workers, ready=False)
+        job = _job(cases, system, settings, seed, outputs, None, shown, workers, ready=False)
         run = Run(path.absolute(), job.info)
         known: dict[tuple[str, int], OutputRow] = {}
         if (path / INFO).exists():
@@ -243,7 +247,7 @@ class _Job:
     cases: CaseSet
     info: RunInfo
     passes: list[_Pass]
-    demonstrations: Demonstrations | None
+    demonstrations: Shown | None
 
     def stage(self, run: Run, one: _Pass) -> MadeOutputs:
         swept = {"settings": self.info.sweep[one.ks[0]]} if self.info.sweep else {}
@@ -261,6 +265,7 @@ def _job(
     seed: int,
     outputs: int,
     pool: CaseSet | None,
+    shown: Sequence[str] | None,
     workers: int | None,
     ready: bool = True,
 ) -> _Job:
@@ -278,10 +283,10 @@ def _job(
         if ready:
             one.require_ready()
     found = _askable(whole, chosen, task)
-    shown = _demonstrations(found, pool, chosen, workers)
+    given = _demonstrations(found, pool, shown, chosen, workers)
     common, differing = _apart([one.settings for one in chosen])
     origins = [one.origin for one in chosen] + [_identity(one, ready) for one in chosen]
-    origins += [f"demonstrations of {shown.fingerprint[:12]}"] if shown else []
+    origins += [f"demonstrations of {given.fingerprint[:12]}"] if given else []
     first = chosen[0]
     info = RunInfo(
         editor=first.name,
@@ -303,7 +308,7 @@ def _job(
     passes = [_Pass(Named(call, find, first), tuple(range(outputs)))]
     if len(chosen) > 1:
         passes = [_Pass(Named(None, find, one), (k,)) for k, one in enumerate(chosen)]
-    return _Job(found, info, passes, shown)
+    return _Job(found, info, passes, given)
 
 
 def require_parts(one: SystemInstance, task: Task) -> None:
@@ -356,15 +361,23 @@ def _identity(one: SystemInstance, ready: bool) -> str:
 
 
 def _demonstrations(
-    cases: CaseSet, pool: CaseSet | None, chosen: Sequence[SystemInstance], workers: int | None
-) -> Demonstrations | None:
+    cases: CaseSet,
+    pool: CaseSet | None,
+    shown: Sequence[str] | None,
+    chosen: Sequence[SystemInstance],
+    workers: int | None,
+) -> Shown | None:
     counts = {one.system.demonstrations for one in chosen} - {0}
     if len(counts) > 1:
         raise InputError("demonstrations: one number for a sweep; make a run for each number")
     if not counts:
+        if shown:
+            raise InputError(f"shown: {chosen[0].name} is not asked to show any; leave it out")
         return None
     # A run of a few cases learns from all of its set.
     pool = pool or load_cases(cases.source or cases, task=cases.task)
+    if shown is not None:
+        return FixedDemonstrations(pool, cases, shown, counts.pop(), workers)
     least = chosen[0].system.least_demonstrations
     return Demonstrations(pool, cases, counts.pop(), workers, least)
 

@@ -23,6 +23,8 @@ class Around(System):
         self._inner = self._instance.system
         self.sees, self.judged_by = self._inner.sees, self._inner.judged_by
         self.at_once = self._inner.at_once
+        # A class attribute by its type; a control inside makes this one a control, too.
+        self.__dict__["control"] = self._inner.control
 
     def problems(self) -> list[str]:
         return [f"{self._instance.name}: {one}" for one in self._inner.problems()]

@@ -1,7 +1,8 @@
 """`paired:control=blank,SYSTEM`: a system that is shown something else than the case.
 
 A grey image (blank); the image of another case of the task, of another modality (unrelated), of the
-same, or of any (shuffled-image); or the instruction and choices of another case of the task.
+same, or of any (shuffled-image); or the instruction and choices of another case of the task; or no
+instruction at all (no-instruction).
 
 How much of its score is left tells how far a benchmark depends on the image, or the instruction,
 at all. Everything it is scored by stays that of the case.
@@ -26,8 +27,10 @@ from medebench.systems.inner_system import Around
 from medebench.systems.request import Refused, Request
 from medebench.systems.returned_output import as_output
 
-Control = Literal["blank", "unrelated", "same-modality", "shuffled-image", "shuffled-instruction"]
-CONTROLS: tuple[Control, ...] = get_args(Control)
+Pairing = Literal["blank", "unrelated", "same-modality", "shuffled-image", "shuffled-instruction"]
+Control = Literal[Pairing, "no-instruction"]
+#: Those that break the pair of image and instruction.
+CONTROLS: tuple[Pairing, ...] = get_args(Pairing)
 #: All other cases of a task are drawn from.
 _ALL = 10_000
 
@@ -54,7 +57,8 @@ class Paired(Around):
             )
         self.gives, self.takes = inner.gives, inner.takes
         self.batch = inner.batch if self._instance.is_batched else None
-        self.demonstrations = 0 if settings.control == "blank" else _ALL
+        alone = settings.control in ("blank", "no-instruction")
+        self.demonstrations = 0 if alone else _ALL
         self.least_demonstrations = min(1, self.demonstrations)
 
     def generate(self, request: Request) -> Output:
@@ -84,6 +88,9 @@ class Paired(Around):
         if control == "blank":
             blank = replace(request, case=_Blank(request.case), demonstrations=())
             return blank, {"shown": "a blank image"}
+        if control == "no-instruction":
+            untold = OpenCase(replace(request.case.case, prompt=""))
+            return replace(request, case=untold, said=None), {"shown": "no instruction"}
         other = _other(control, request).case
         case = request.case.case
         if control == "shuffled-instruction":

@@ -170,6 +170,12 @@ def find_system(call: str, given: dict[str, Any] | None = None) -> SystemInstanc
     return SystemInstance(short, kept, aside, origin, system)
 
 
+def set_by_name(name: str) -> dict[str, Any]:
+    """Settings that the name alone decides: those of a folder."""
+    folder = _folder(name)
+    return dict(folder.settings) if folder else {}
+
+
 def _folder(name: str) -> SystemFolder | None:
     """Built-in names cannot be taken over by a folder: that one is named ./name."""
     return None if name in SYSTEMS or name in PROVIDERS else system_folder(name)

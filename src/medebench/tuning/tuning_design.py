@@ -81,6 +81,8 @@ class TuningDesign:
     train: TrainSettings = field(default_factory=TrainSettings)
 
     def steps_of(self, arm: Arm, samples: int) -> int:
-        if arm == "same-steps" or self.steps is not None:
+        """Controls are trained as long as what they are compared with."""
+        control = arm in ("shuffled", "other-task") and "per-sample" not in self.arms
+        if arm == "same-steps" or control:
             return self.steps or self.steps_per_sample * max(self.samples)
         return self.steps_per_sample * samples

@@ -35,7 +35,8 @@ class TuningOutcome:
         arm       of `Arm` or `Untrained`
         samples   pairs learned from, or shown in the prompt; 0 for what is not trained
         draw, seed, fold   -1 where there is none; untrained arms have seed -1 and draw -1, those in
-                  context draw 0, 1, ...
+                  context draw 0, 1, ..., but -1 where no pair is shown. `fold` is that of the test
+                  case, -1 elsewhere in untrained arms
         case, source   of the test case; cases of one source are not independent
         elsewhere whether the case is of another task (forgetting)
         metric, value, reason   `value` is null where there is a reason

@@ -17,7 +17,7 @@ from medebench.grounding.attention_files import write_map
 from medebench.images.picture import encode_png
 from medebench.outputs import Output, Stored
 from medebench.reason import Reason
-from medebench.runs.demonstrations import Demonstrations
+from medebench.runs.demonstrations import Shown
 from medebench.runs.ledger import CaseRow, OutputRow
 from medebench.runs.run_folder import Run
 from medebench.runs.stages.output_stage import DeviceStage, Found, Held, NotDone, OutputStage, Rows
@@ -45,7 +45,7 @@ class MadeOutputs(OutputStage):
         self,
         run: Run,
         system: Named[SystemInstance],
-        demonstrations: Demonstrations | None = None,
+        demonstrations: Shown | None = None,
         detail: dict[str, Any] | None = None,
     ) -> None:
         self.run, self.system, self.detail = run, system, detail or {}

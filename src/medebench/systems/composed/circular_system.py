@@ -49,8 +49,6 @@ class Circular(Around):
             self.gives = PARTS
         elif "text" not in self.gives:
             raise InputError(f"system 'circular': '{self._instance.name}' gives no text to read")
-        # A class attribute by its type; a control inside makes this one a control, too.
-        self.__dict__["control"] = self._inner.control
         self.demonstrations = self._inner.demonstrations
         self._room: AbstractContextManager[Any] = nullcontext()
         if self._instance.is_batched:
