@@ -20,7 +20,7 @@ from medebench.study.results.study_tables import csv_files
 from tests.conftest import write_set
 from tests.study.made_up import HOSTILE, hostile, made_up
 
-VOID = {"meta", "link", "input", "br", "img", "hr"}
+VOID = {"meta", "link", "input", "br", "img", "hr", "wbr"}
 
 
 class Sound(HTMLParser):

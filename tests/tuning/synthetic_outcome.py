@@ -146,6 +146,13 @@ def _facts(training: Training) -> TrainingFacts:
     return TrainingFacts(training, Path("adapters") / training.name, seconds, 0.064, last)
 
 
+def _arms(training: Training, design: TuningDesign) -> list[Arm]:
+    """A training counts in both arms where it takes as many steps in both."""
+    same = design.steps_of("same-steps", training.samples) == training.steps
+    both = training.arm == "per-sample" and same and "same-steps" in design.arms
+    return ["per-sample", "same-steps"] if both else [training.arm]
+
+
 def _rise(samples: int, most: int) -> float:
     return math.log1p(samples) / math.log1p(most)
 
@@ -204,9 +211,11 @@ def _rows(
                 truth = curve.untouched + gains[one.arm] * _rise(one.samples, most)
                 truth += shift[one.draw, one.seed]
                 where = one.samples, one.draw, one.seed
-                yield from some(one.arm, truth, 0.6 * noise, *where)
                 lost = curve.untouched - 0.03 * _rise(one.samples, most)
-                yield from some(one.arm, lost, 0.4 * noise, *where, elsewhere=True)
+                own = list(some(one.arm, truth, 0.6 * noise, *where))
+                own += some(one.arm, lost, 0.4 * noise, *where, elsewhere=True)
+                for arm in _arms(one, design):
+                    yield from ({**row, "arm": arm} for row in own)
 
 
 def _nearest(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import lru_cache
 from pathlib import Path
 
@@ -16,6 +17,21 @@ def without_folders(run: Run, text: str) -> str:
     for folder in _folders(run.path.absolute(), Path(run.info.cases.source).absolute()):
         text = text.replace(folder + os.sep, "").replace(folder, Path(folder).name)
     return text
+
+
+#: The folders of an absolute path; an address or a name with a slash in it has none.
+_FOLDERS = re.compile(r"(?<![\w:/.~-])(?:~|[A-Za-z]:)?[/\\](?:[^/\\\s,;()'\"]+[/\\])+")
+
+
+def without_any_folder(text: str) -> str:
+    """A text in which absolute paths are only the names of what they lead to.
+
+    >>> without_any_folder("diffusers:model=/home/ann/models/mine,size=512")
+    'diffusers:model=mine,size=512'
+    >>> without_any_folder("https://example.org/a/b and timbrooks/instruct-pix2pix")
+    'https://example.org/a/b and timbrooks/instruct-pix2pix'
+    """
+    return _FOLDERS.sub("", text)
 
 
 @lru_cache(maxsize=256)

@@ -29,7 +29,8 @@ from medebench.runs.run_folder import INFO, Tuned
 from medebench.runs.score_run import judge_for, task_metrics
 from medebench.runs.stages.judge_scores import JudgeLimits
 from medebench.settings import in_words, read_settings, split_name
-from medebench.systems import SystemInstance, find_system
+from medebench.systems import SYSTEMS, SystemInstance, find_system
+from medebench.systems.system_folder import system_folder
 from medebench.tasks import Task, find_task
 from medebench.tuning.tuning_call import TuningResult
 
@@ -301,11 +302,14 @@ def _ready(plan: Plan, task: Task) -> tuple[list[_Ready], tuple[str, ...]]:
 
 
 def _local(plan: Plan, call: str) -> str:
-    """`file.py:Name`, and a metric's `isim:folder`, as seen from the plan's folder."""
+    """`file.py:Name`, a folder that is a system, and a metric's `isim:folder`, as seen from the
+    plan's folder."""
     learned = find_learned(call)
     if learned and learned.which and (plan.folder / learned.which).exists():
         return f"{learned.name}:{plan.folder / learned.which}"
-    return str(plan.folder / call) if ".py:" in split_name(call)[0] else call
+    name = split_name(call)[0]
+    beside = name not in SYSTEMS and system_folder(str(plan.folder / name)) is not None
+    return str(plan.folder / call) if beside or ".py:" in name else call
 
 
 def _run_name(entry: SystemEntry, chosen: SystemInstance) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from medebench.tuning.page.experiment_pages import pictures_of, state_of
 from medebench.tuning.page.tuning_examples import Made, RunPictures, TuningPictures
 from medebench.tuning.page.tuning_page import write_tuning_page
 from medebench.tuning.page.tuning_progress import TrainingState, TuningState, write_progress
@@ -13,6 +14,8 @@ __all__ = [
     "TrainingState",
     "TuningPictures",
     "TuningState",
+    "pictures_of",
+    "state_of",
     "tuning_section",
     "write_progress",
     "write_tuning_page",

@@ -46,7 +46,7 @@ def _read(path: Path, _size: int, _written: int, most: int) -> LossCurve:
         try:
             told = json.loads(line)
             step, loss = int(told["step"]), float(told["loss"])
-            seconds = float(told.get("seconds") or 0.0)
+            seconds = max(seconds, float(told.get("seconds") or 0.0))
         except (ValueError, KeyError, TypeError):
             continue  # the last line may be half written
         if math.isfinite(loss):

@@ -14,6 +14,7 @@ from medebench.page import document
 from medebench.page.document import write_document
 from medebench.page.escape import markdown as safe
 from medebench.page.page_folder import Folder
+from medebench.page.private_paths import without_any_folder
 from medebench.page.section import Section
 from medebench.page.table_text import NEEDS
 from medebench.settings import in_words
@@ -105,6 +106,7 @@ def _head(outcome: TuningOutcome, answers: TuningAnswers, title: str) -> Markup:
         "head.html",
         title=title,
         outcome=outcome,
+        system=without_any_folder(outcome.design.system),
         answers=answers,
         primary=score.label if score else answers.primary,
         tasks=len({fold.task for fold in outcome.folds}),
@@ -117,13 +119,16 @@ def _methods(outcome: TuningOutcome, command: str) -> Markup:
     trained = tuning_tables.trainings_table(outcome)
     return render(
         "methods.html",
-        design=tuning_tables.design_facts(outcome.design),
+        design=[
+            (name, without_any_folder(text))
+            for name, text in tuning_tables.design_facts(outcome.design)
+        ],
         training=settings_text(outcome.design),
         facts=_facts(outcome.facts),
         splits=tuning_tables.splits_table(outcome),
         trained=trained,
         missing=tuning_tables.missing(outcome),
-        command=command,
+        command=without_any_folder(command),
     )
 
 
@@ -134,7 +139,7 @@ def _facts(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
         if name == "metrics" or value in (None, "", {}):
             continue
         text = in_words(value) if isinstance(value, Mapping) else str(value)
-        found.append((name.replace("_", " "), text))
+        found.append((name.replace("_", " "), without_any_folder(text)))
     return found
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -16,6 +16,7 @@ from typing import Any, Literal
 from medebench.files import unwritable, write_text
 from medebench.page.document import render, static
 from medebench.page.page_folder import script
+from medebench.page.private_paths import without_any_folder
 from medebench.tuning.page.loss_curve import LossCurve, loss_curve
 from medebench.tuning.page.tuning_formats import ARMS, TRAINED, arm_text, task_label
 from medebench.tuning.tuning_design import Training
@@ -60,15 +61,20 @@ class TuningState:
     results: Path | None = None
 
 
-def write_progress(folder: str | Path, state: TuningState, *, every: float = EVERY) -> Path | None:
+def write_progress(
+    folder: str | Path, state: TuningState | Callable[[], TuningState], *, every: float = EVERY
+) -> Path | None:
     """Write the page about `state` into `folder`; where it is, or None where it was too early.
 
-    Within `every` seconds of the last time nothing is written, unless the experiment is finished.
+    Within `every` seconds of the last time nothing is written, unless the experiment is finished;
+    a function that tells the state is then not even asked.
     """
     folder = Path(folder).expanduser().absolute()
     page, told = folder / PAGE, folder / STATE
-    if not state.finished and _age(told) < every:
+    finished = isinstance(state, TuningState) and state.finished
+    if not finished and _age(told) < every:
         return None
+    state = state if isinstance(state, TuningState) else state()
     try:
         html = _html()
         if not (page.is_file() and page.read_text(encoding="utf-8", errors="replace") == html):
@@ -147,7 +153,7 @@ def _training(folder: Path, one: TrainingState, curve: LossCurve) -> dict[str, A
         "step": training.steps if one.stage in ("done", "testing") else curve.last,
         "steps": training.steps,
         "seconds": round(curve.seconds, 1),
-        "reason": one.reason,
+        "reason": without_any_folder(one.reason),
         "loss": [curve.steps, curve.losses] if curve.steps else None,
         "folder": _link(folder, one.adapter / "samples") if one.adapter else "",
         "drawn": _samples(one.adapter, one.stage) if one.adapter else None,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from medebench.analysis.estimate import Estimate
 from medebench.page.number import finite
+from medebench.page.private_paths import without_any_folder
 from medebench.page.table import csv_records
 from medebench.tuning.page.tuning_formats import TRAINED
 from medebench.tuning.tuning_answers import TuningAnswers
@@ -59,7 +61,8 @@ def records(outcome: TuningOutcome, answers: TuningAnswers) -> dict[str, list[Re
             for draw, drawn in enumerate(fold.draws)
         ],
         "missing": [
-            {"training": name, "reason": reason} for name, reason in sorted(outcome.open.items())
+            {"training": name, "reason": without_any_folder(reason)}
+            for name, reason in sorted(outcome.open.items())
         ],
     }  # fmt: skip
 
@@ -73,14 +76,23 @@ def results_json(
 ) -> Record:
     """Everything, with the names of the CSV files' columns."""
     design = asdict(outcome.design) | {"train": outcome.design.train.model_dump()}
-    facts = {name: value for name, value in outcome.facts.items() if name != "metrics"}
+    facts = {name: _public(value) for name, value in outcome.facts.items() if name != "metrics"}
     return {
         "primary": answers.primary,
         "words": list(answers.words),
-        "design": design,
+        "design": _public(design),
         "facts": facts,
         **made,
     }
+
+
+def _public(value: Any) -> Any:
+    """Without the folders of whoever made it."""
+    if isinstance(value, str):
+        return without_any_folder(value)
+    if isinstance(value, Mapping):
+        return {name: _public(one) for name, one in value.items()}
+    return [_public(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _order(outcome: TuningOutcome) -> list[int]:

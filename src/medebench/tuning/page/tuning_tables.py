@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from medebench.page.number import NONE, counted, number, percent
+from medebench.page.private_paths import without_any_folder
 from medebench.page.score_columns import Score
 from medebench.page.table import Cell, Column, Group, Row, Table, cell
 from medebench.tuning.page.tuning_formats import (
@@ -41,7 +42,11 @@ def changes_table(outcome: TuningOutcome, answers: TuningAnswers, score: Score) 
         rows = [_change(point, score) for point in mine]
         groups.append(Group(rows, task_label(task)))
     heads = (Column(score.label, better=score.better), Column("Change"), *_TEST)
-    notes = (f"Change: less the untouched model on the same test cases. {_BOLD}", _DETECTABLE)
+    notes = (
+        "Change: less the untouched model on the same test cases; of what is shown in context, "
+        f"less the same system shown nothing. {_BOLD}",
+        _DETECTABLE,
+    )
     title = f"{score.label}: change from the untouched model"
     return Table([Column("Arm", "left"), *heads], groups, title, "", notes, "tab:changes")
 
@@ -60,7 +65,7 @@ def _change(point: CurvePoint, score: Score) -> Row:
             Cell(NONE) if own else change_cell(point.change, score.decimals),
             p_cell(point.p),
             p_cell(point.p_holm),
-            number_cell(point.detectable, score.decimals),
+            Cell(NONE) if own else number_cell(point.detectable, score.decimals),
         ],
         colour=look.colour.variable,
         control=look.control,
@@ -267,7 +272,8 @@ def duration(seconds: float) -> str:
 
 def missing(outcome: TuningOutcome) -> list[tuple[str, list[str]]]:
     """Trainings that were not done, by reason."""
-    named = sorted(outcome.open.items(), key=lambda one: one[1])
+    told = ((name, without_any_folder(why)) for name, why in outcome.open.items())
+    named = sorted(told, key=lambda one: (one[1], one[0]))
     return [(reason, [name for name, _ in some]) for reason, some in groupby(named, lambda o: o[1])]
 
 
@@ -286,7 +292,7 @@ def design_facts(design: TuningDesign) -> list[tuple[str, str]]:
         ("seeds", str(design.seeds)),
         ("steps for each pair", f"{design.steps_per_sample:,}"),
         ("steps at every point", f"{design.steps_of('same-steps', max(design.samples)):,}"),
-        ("arms", ", ".join(ARMS[arm].label for arm in design.arms)),
+        ("arms", "; ".join(ARMS[arm].label for arm in design.arms)),
         ("controls trained at", f"{controls} pairs"),
         ("test cases of a task", f"up to {design.test}"),
         ("cases of other tasks", f"{design.elsewhere}, for forgetting"),

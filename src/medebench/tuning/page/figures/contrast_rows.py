@@ -22,36 +22,44 @@ if TYPE_CHECKING:
 
 _TITLES = {
     "own-pairs": "real less shuffled pairs",
-    "own-task": "own less another task’s pairs",
+    "own-task": "own less other task’s pairs",
     "beats-copy": "trained less the input",
     "beats-blank": "trained less no instruction",
-    "more-pairs": "most less fewest, same steps",
+    "more-pairs": "most less fewest pairs",
     "shown": "trained less in context",
 }
 _WIDTH, _ROW, _LEFT, _COLUMNS = 7.6, 0.22, 1.4, 3
 
 
 def sketch(outcome: TuningOutcome, answers: TuningAnswers, score: Score) -> Sketch | None:
-    found = {
-        question: {
-            one.task: one
-            for one in answers.contrasts
-            if (one.question, one.metric) == (question, score.name)
-            and one.difference.value is not None
-        }
-        for question in _TITLES
-    }
+    found = {question: _most(answers, question, score.name) for question in _TITLES}
     found = {question: some for question, some in found.items() if some}
     if not found:
         return None
     tasks = rows_of(outcome, {task for some in found.values() for task in some})
     caption = (
         f"Differences of {score.label} on the same test cases, with 95 % intervals; the line is no "
-        "difference. Hollow: the interval holds 0. Grey bars: what this design could not have "
-        "seen."
+        "difference. Of several numbers of pairs, the most. Hollow: the interval holds 0. Grey "
+        "bars: what this design could not have seen."
     )
     make = partial(_draw, found, tasks[:1] if len(tasks) == 2 else tasks, score)
     return Sketch(f"contrasts-{score.name}", f"{score.label}: arms side by side", caption, make)
+
+
+def _most(answers: TuningAnswers, question: str, metric: str) -> dict[str, Contrast]:
+    """By task the comparison at the most pairs, with steps for each of them if there is one."""
+    found: dict[str, Contrast] = {}
+    for one in answers.contrasts:
+        if (one.question, one.metric) != (question, metric) or one.difference.value is None:
+            continue
+        known = found.get(one.task)
+        if known is None or _weight(one) > _weight(known):
+            found[one.task] = one
+    return found
+
+
+def _weight(one: Contrast) -> tuple[int, bool]:
+    return one.left[1], one.left[0] == "per-sample"
 
 
 @contextmanager
