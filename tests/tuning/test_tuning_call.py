@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -215,7 +214,7 @@ def test_killed_and_continued_it_comes_to_the_same(done, brought, tmp_path):
     (name,) = told["crashed"]
     assert name == "Remove moles/other-task-n2-draw0-seed0" and "no training" in told["open"][name]
     assert {one: at for one, at in stamps(out).items() if one in before} == before
-    os.remove(last / "weights.txt")
+    (last / "weights.txt").unlink()
     result = CliRunner().invoke(app, [*words, "--json"])
     assert result.exit_code == 0, result.output
     assert read_outcome(out).scores.equals(done.outcome.scores)

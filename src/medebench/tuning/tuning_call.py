@@ -36,6 +36,8 @@ from medebench.tuning.tuning_design import Arm, TuningDesign
 from medebench.tuning.tuning_estimate import TuningEstimate, estimate_tuning
 from medebench.tuning.tuning_folder import (
     FILE,
+    PAGE,
+    PROGRESS,
     TuningFolder,
     as_before,
     begin_tuning,
@@ -52,7 +54,6 @@ from medebench.tuning.tuning_split import TaskCases, choose_tasks, find_tasks, s
 from medebench.tuning.tuning_workers import find_places
 
 ARMS: tuple[Arm, ...] = get_args(Arm)
-PAGE = "page"
 #: The score that decides where none is named: how much of the change is done, judged by pixels.
 _PRIMARY = "edit_completion"
 
@@ -338,7 +339,9 @@ def _names(given: str | Sequence[str] | None) -> tuple[str, ...]:
 def _metrics(design: TuningDesign, cases: CaseSet) -> list[tuple[str, AnyMetric]]:
     """By their calls; those of the task, as far as a single output has them, unless named."""
     found = find_named_metrics(task_metrics(cases.task, design.metrics or None))
-    single = [(call or one.name, one) for call, one in found if not isinstance(one, SetMetric)]
+    single: list[tuple[str, AnyMetric]] = [
+        (call or one.name, one) for call, one in found if not isinstance(one, SetMetric)
+    ]
     if design.metrics and len(single) < len(found):
         name = next(one.name for _, one in found if isinstance(one, SetMetric))
         raise InputError(f"metrics: '{name}' compares whole sets and has no value for a case")
@@ -420,5 +423,19 @@ def _result(work: TuningWork, command: str) -> TuningResult:
 def _answered(
     work: TuningWork, outcome: TuningOutcome, command: str
 ) -> tuple[TuningAnswers | None, Path | None]:
-    """Statistics and page."""
-    return None, None
+    """Statistics and page, as soon as there are outputs of anything."""
+    if outcome.scores.is_empty():
+        return None, None
+    from medebench.tuning.learning_curve import answer
+    from medebench.tuning.page import pictures_of, state_of, write_progress, write_tuning_page
+
+    folder = work.folder
+    with work.bar("statistics and page"):
+        answers = answer(outcome)
+        pictures = pictures_of(folder, work.cases)
+        path = folder.path / PAGE
+        index = write_tuning_page(outcome, answers, path, pictures=pictures, command=command)
+        write_progress(
+            folder.path / PROGRESS, state_of(folder, finished=not outcome.open, results=index)
+        )
+    return answers, index
