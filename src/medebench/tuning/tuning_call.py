@@ -235,6 +235,9 @@ def prepare(
     _check_numbers(given)
     require_free(path)
     before = read_tuning(path) if (path / FILE).is_file() else None
+    if before is not None:
+        given = _still_open(given, before.design, open_arms)
+        open_arms = False
     if problem := training_problem(given.system, given.train):
         raise _as_input(given.system, problem)
     chosen = find_system(given.system)
@@ -284,6 +287,16 @@ def _split(
     require_arms(design)
     folds = [fold for one in chosen for fold in split_task(design, one)]
     return design, split_others(design, folds, tasks, groups)
+
+
+def _still_open(given: TuningDesign, before: TuningDesign, open_arms: bool) -> TuningDesign:
+    """What the first call decided stays, where this one does not say otherwise."""
+    return replace(
+        given,
+        arms=before.arms if open_arms else given.arms,
+        tasks=given.tasks or before.tasks,
+        metrics=given.metrics or before.metrics,
+    )
 
 
 def _check_numbers(design: TuningDesign) -> None:
