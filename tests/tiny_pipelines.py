@@ -17,10 +17,14 @@ import pytest
 import torch
 from diffusers import (
     AutoencoderKL,
+    AutoencoderKLFlux2,
     AutoencoderKLQwenImage,
     DiffusionPipeline,
     EulerAncestralDiscreteScheduler,
     FlowMatchEulerDiscreteScheduler,
+    Flux2KleinPipeline,
+    Flux2Pipeline,
+    Flux2Transformer2DModel,
     FluxFillPipeline,
     FluxKontextPipeline,
     FluxTransformer2DModel,
@@ -31,6 +35,7 @@ from diffusers import (
     StableDiffusionXLInstructPix2PixPipeline,
     UNet2DConditionModel,
 )
+from diffusers.pipelines.flux2.system_messages import SYSTEM_MESSAGE
 from peft import LoraConfig, get_peft_model_state_dict
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import (
@@ -38,10 +43,15 @@ from transformers import (
     CLIPTextModel,
     CLIPTextModelWithProjection,
     CLIPTokenizer,
+    Mistral3Config,
+    Mistral3ForConditionalGeneration,
+    PreTrainedTokenizerFast,
     Qwen2_5_VLConfig,
     Qwen2_5_VLForConditionalGeneration,
     Qwen2Tokenizer,
     Qwen2VLProcessor,
+    Qwen3Config,
+    Qwen3ForCausalLM,
     T5Config,
     T5EncoderModel,
     T5TokenizerFast,
@@ -94,6 +104,63 @@ def tiny_flux_kontext(folder: Path) -> Path:
 def tiny_flux_fill(folder: Path) -> Path:
     """FLUX.1 Fill: the masked picture and the mask are further channels of the same tokens."""
     return _save(FluxFillPipeline(**_flux_parts(4 * (2 * LATENT + 4 * 4))), folder)
+
+
+def tiny_flux2(folder: Path) -> Path:
+    """FLUX.2 [dev], whose text encoder is a multimodal model; load it with `load_flux2`."""
+    tokenizer = _mistral_tokenizer()
+    config = Mistral3Config(
+        text_config={"model_type": "mistral", "head_dim": 4, **_language_model(tokenizer, 30)},
+        vision_config={
+            "hidden_size": WIDTH,
+            "intermediate_size": WIDTH,
+            "num_hidden_layers": 1,
+            "num_attention_heads": 2,
+            "head_dim": 8,
+            "image_size": 28,
+            "patch_size": 14,
+        },
+        image_token_index=tokenizer.convert_tokens_to_ids("[IMG]"),
+    )
+    torch.manual_seed(0)
+    pipe = Flux2Pipeline(
+        text_encoder=Mistral3ForConditionalGeneration(config).eval(),
+        tokenizer=tokenizer,
+        **_flux2_parts(guidance_embeds=True),
+    )
+    index = _save(pipe, folder) / "model_index.json"
+    # As the published one says.
+    parts = json.loads(index.read_text()) | {"tokenizer": ["transformers", "PixtralProcessor"]}
+    index.write_text(json.dumps(parts))
+    return folder
+
+
+def load_flux2(folder: Path) -> Flux2Pipeline:
+    """Part by part, with the tokenizer in the place of a processor that wants torchvision."""
+    parts = {
+        "scheduler": FlowMatchEulerDiscreteScheduler,
+        "vae": AutoencoderKLFlux2,
+        "text_encoder": Mistral3ForConditionalGeneration,
+        "tokenizer": PreTrainedTokenizerFast,
+        "transformer": Flux2Transformer2DModel,
+    }
+    return Flux2Pipeline(
+        **{name: kind.from_pretrained(folder / name) for name, kind in parts.items()}
+    )
+
+
+def tiny_flux2_klein(folder: Path) -> Path:
+    """FLUX.2 [klein], the base model that works against an empty text."""
+    tokenizer = _qwen_tokenizer()
+    tokenizer.chat_template = _chat_template("<|im_start|>{role}\n", "<|im_end|>\n")
+    config = Qwen3Config(head_dim=4, **_language_model(tokenizer, 27))
+    torch.manual_seed(0)
+    pipe = Flux2KleinPipeline(
+        text_encoder=Qwen3ForCausalLM(config).eval(),
+        tokenizer=tokenizer,
+        **_flux2_parts(guidance_embeds=False),
+    )
+    return _save(pipe, folder)
 
 
 def tiny_qwen_edit(folder: Path) -> Path:
@@ -236,6 +303,59 @@ def _flux_parts(channels: int) -> dict[str, Any]:
     }
 
 
+def _flux2_parts(guidance_embeds: bool) -> dict[str, Any]:
+    torch.manual_seed(0)
+    vae = AutoencoderKLFlux2(
+        block_out_channels=(8, 8, 8),
+        down_block_types=("DownEncoderBlock2D",) * 3,
+        up_block_types=("UpDecoderBlock2D",) * 3,
+        layers_per_block=1,
+        latent_channels=LATENT,
+        norm_num_groups=4,
+    )
+    vae.bn.running_mean.normal_(std=0.1)
+    vae.bn.running_var.uniform_(0.5, 2)
+    return {
+        "scheduler": FlowMatchEulerDiscreteScheduler(use_dynamic_shifting=True),
+        "vae": vae,
+        "transformer": Flux2Transformer2DModel(
+            in_channels=4 * LATENT,
+            num_layers=2,
+            num_single_layers=2,
+            attention_head_dim=16,
+            num_attention_heads=2,
+            joint_attention_dim=3 * WIDTH,
+            timestep_guidance_channels=16,
+            guidance_embeds=guidance_embeds,
+            axes_dims_rope=(4, 4, 4, 4),
+        ),
+    }
+
+
+def _language_model(tokenizer: Any, layers: int) -> dict[str, Any]:
+    """As many layers as a pipeline reads states of; the last one is read too."""
+    return {
+        "vocab_size": len(tokenizer),
+        "hidden_size": WIDTH,
+        "intermediate_size": WIDTH,
+        "num_hidden_layers": layers,
+        "num_attention_heads": 2,
+        "num_key_value_heads": 1,
+        "bos_token_id": None,
+        "eos_token_id": None,
+    }
+
+
+def _chat_template(begin: str, end: str) -> str:
+    """Turns one after the other; a turn is a text, or a list of parts with one."""
+    said = (
+        "{% if m.content is string %}{{ m.content }}"
+        "{% else %}{% for part in m.content %}{{ part.text }}{% endfor %}{% endif %}"
+    )
+    begin = begin.replace("{role}", "{{ m.role }}")
+    return "{% for m in messages %}" + begin + said + end + "{% endfor %}"
+
+
 def _save(pipe: DiffusionPipeline, folder: Path) -> Path:
     pipe.save_pretrained(folder)
     return folder
@@ -272,7 +392,9 @@ def _clip_encoder(tokenizer: CLIPTokenizer) -> CLIPTextModel:
     return CLIPTextModel(config).eval()
 
 
-def _learn_bytes(size: int, suffix: str = "") -> tuple[dict[str, int], list[tuple[str, str]]]:
+def _learn_bytes(
+    size: int, suffix: str = "", sentences: Sequence[str] = SENTENCES
+) -> tuple[dict[str, int], list[tuple[str, str]]]:
     """A byte-level vocabulary and its merges."""
     tokenizer = Tokenizer(models.BPE(end_of_word_suffix=suffix))
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
@@ -285,7 +407,7 @@ def _learn_bytes(size: int, suffix: str = "") -> tuple[dict[str, int], list[tupl
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    tokenizer.train_from_iterator(SENTENCES, trainer)
+    tokenizer.train_from_iterator(sentences, trainer)
     model = json.loads(tokenizer.to_str())["model"]
     vocabulary = dict(model["vocab"])
     if suffix:
@@ -327,6 +449,17 @@ def _qwen_tokenizer() -> Qwen2Tokenizer:
     tokenizer = Qwen2Tokenizer(vocab=vocabulary, merges=merges)
     tokenizer.add_special_tokens({"additional_special_tokens": marks[1:]})
     return tokenizer
+
+
+def _mistral_tokenizer() -> PreTrainedTokenizerFast:
+    vocabulary, merges = _learn_bytes(600, sentences=(*SENTENCES, SYSTEM_MESSAGE))
+    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=merges))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(False)
+    tokenizer.decoder = decoders.ByteLevel()
+    wrapped = PreTrainedTokenizerFast(tokenizer_object=tokenizer, padding_side="left")
+    wrapped.add_special_tokens({"pad_token": "<pad>", "additional_special_tokens": ["[IMG]"]})
+    wrapped.chat_template = _chat_template("[{role}]", "[END]")
+    return wrapped
 
 
 def _qwen_processor(tokenizer: Qwen2Tokenizer) -> Qwen2VLProcessor:

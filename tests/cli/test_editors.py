@@ -184,7 +184,7 @@ def test_the_documentation_has_every_setting_of_the_family():
         assert cells[2] == facts["diffusers"]["values"][name].replace(" | ", " / ")
         assert cells[3] == described
     presets = ("instruct-pix2pix", "paint-by-inpaint", "instruct-diffusion", "phantom-editor")
-    for name in (*presets, "icedit", "flux-kontext", "qwen-image-edit"):
+    for name in (*presets, "icedit", "flux-kontext", "flux2", "qwen-image-edit"):
         settings = facts[name]["settings"]
         shown = [settings[one] for one in ("guidance", "image_guidance", "scheduler")]
         shown += [settings["steps"], settings["size"]]

@@ -143,3 +143,16 @@ def qwen(pipelines: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> P
         lambda weights, *_: load_qwen_edit(weights.path),
     )
     return pipelines("qwen_edit")
+
+
+@pytest.fixture
+def flux2(pipelines: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """FLUX.2 [dev], whose real processor wants torchvision: a tokenizer is put in its place."""
+    from medebench.systems.diffusion import diffusion_device, pipeline_loader
+    from tests.tiny_pipelines import load_flux2
+
+    monkeypatch.setattr(diffusion_device, "is_installed", lambda name: True)
+    monkeypatch.setattr(
+        pipeline_loader, "open_pipeline", lambda weights, *_: load_flux2(weights.path)
+    )
+    return pipelines("flux2")

@@ -59,12 +59,15 @@ def generator(seed: int) -> Any:
 
 
 def test_defaults_are_the_authors():
-    kontext, qwen = (find_system(name).settings for name in ("flux-kontext", "qwen-image-edit"))
+    names = ("flux-kontext", "qwen-image-edit", "flux2")
+    kontext, qwen, flux2 = (find_system(name).settings for name in names)
     assert kontext["model"] == "black-forest-labs/FLUX.1-Kontext-dev"
     assert (kontext["steps"], kontext["guidance"], kontext["size"]) == (28, 2.5, 1024)
     assert qwen["model"] == "Qwen/Qwen-Image-Edit-2509"
     assert (qwen["steps"], qwen["true_cfg"], qwen["size"]) == (40, 4, 1024)
     assert qwen["guidance"] is None and kontext["true_cfg"] is None
+    assert flux2["model"] == "black-forest-labs/FLUX.2-dev"
+    assert (flux2["steps"], flux2["guidance"], flux2["size"]) == (50, 4, 1024)
 
 
 def test_kontext_is_called_with_them(kontext, ask, heard):
@@ -240,7 +243,7 @@ def test_one_bad_demonstration_spoils_one_case(qwen, showing, ask):
 @pytest.mark.parametrize("kind", ["flux_kontext", "instruct_pix2pix"])
 def test_pipelines_that_take_one_picture_refuse_demonstrations(kind, pipelines, showing):
     call = f"diffusers:{pipelines(kind)},{QUICK},demonstrations=1"
-    words = r"demonstrations=1: \w+ takes one picture a case; .* use editor qwen-image-edit"
+    words = r"demonstrations=1: \w+ takes one picture a case; .* use editor qwen-image-edit or"
     with pytest.raises(mb.InputError, match=words):
         editor(call)
     with pytest.raises(mb.InputError, match=words):

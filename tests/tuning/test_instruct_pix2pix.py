@@ -1,4 +1,4 @@
-"""InstructPix2Pix, its SDXL variant and the shipped editor, against plain torch and the pipeline."""
+"""InstructPix2Pix, its SDXL variant and the shipped editor against plain torch and the pipeline."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def macro_mean(
     if np.bincount(pairs[:, 1]).min() < 2:
         return replace(found, lacking=LONE)
     shares = sum_by(clusters_of, weight, total)
-    strata = [np.array(members) for members in _strata(pairs)]
+    strata = [np.array(members) for members in strata_of(pairs)]
     seen = np.array([_variance(influence[some], shares[some]) for some in strata])
     planned, freedom = _freedom(seen, shares, strata)
     variance = 0.0 if whole.same else float(seen.sum())
@@ -104,7 +104,7 @@ def _satterthwaite(variances: Floats, freedoms: Floats) -> float:
     return float(variances.sum() ** 2 / (variances**2 / freedoms).sum())
 
 
-def _strata(pairs: Indices) -> list[list[int]]:
+def strata_of(pairs: Indices) -> list[list[int]]:
     """Clusters by the set of groups they touch; `pairs` are the distinct (cluster, group)."""
     touched: dict[int, list[int]] = {}
     for cluster, group in pairs.tolist():

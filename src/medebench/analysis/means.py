@@ -155,7 +155,7 @@ def of_codes(
     levels = sums[there] / counts[there]
     sources, n = int(there.sum()), float(1 / (share**2).sum())
     effective = max(n, LEAST_EFFECTIVE)
-    value, ends = middle + float(shift), _ends(data, bounds)
+    value, ends = middle + float(shift), scale_ends(data, bounds)
     exceptions = sources - int(np.unique(levels.round(12), return_counts=True)[1].max())
     variance = 0.0
     if sources > 1:
@@ -198,7 +198,8 @@ def _one_end(distance: float, variance: float, t: float) -> tuple[float, float]:
     return middle - half, middle + half
 
 
-def _ends(data: Floats, bounds: Bounds) -> Bounds:
+def scale_ends(data: Floats, bounds: Bounds) -> Bounds:
+    """The ends of a score; values outside of them show that those are not the ends."""
     low, high = bounds
     slack = 1e-9
     low = low if data.min() >= low - slack else -math.inf

@@ -36,6 +36,7 @@ from medebench.cli import (
     study_serve,
     systems,
     train,
+    tune,
     weights,
 )
 from medebench.cli.console import log_readably, print_line, say
@@ -64,6 +65,7 @@ COMMANDS: dict[str, dict[str, Callable[..., Any] | tuple[str, dict[str, Callable
         "compare": compare_command.compare,
         "export": export.export,
     },
+    "What it learns": {"tune": tune.tune},
     "Whom to trust": {
         "study": (
             "Have people rank outputs blind, and find out which metric agrees with them.",

@@ -18,7 +18,9 @@ def generate(
     cases: Annotated[str, typer.Argument(help="A folder, a file of records or a built-in set.")],
     system: Annotated[
         str,
-        typer.Option("--system", "--editor", help="NAME[:key=value,...] or file.py:Name."),
+        typer.Option(
+            "--system", "--editor", help="NAME[:key=value,...], file.py:Name or a trained FOLDER."
+        ),
     ],
     out: Annotated[Path, typer.Option(help="The run's folder; an existing one is continued.")],
     task: Annotated[

@@ -10,6 +10,7 @@ from medebench.cli.console import (
     Json,
     RetryFailed,
     Workers,
+    fail,
     guarded,
     print_json,
     print_table,
@@ -17,6 +18,7 @@ from medebench.cli.console import (
     say,
     table_width,
 )
+from medebench.cli.tune import say_unfinished, tuning_facts, tuning_failure
 
 
 @guarded
@@ -31,7 +33,7 @@ def run(
     retry_failed: RetryFailed = False,
     as_json: Json = False,
 ) -> None:
-    """Do everything a plan says: edit, score, ground, report.
+    """Do everything a plan says: edit, score, ground, report, tune.
 
     Interrupted, the same command continues.
 
@@ -56,13 +58,15 @@ def run(
                 "failed": done.failed,
                 "skipped": list(done.skipped),
                 "stopped": list(done.stopped),
+                **({} if done.tuning is None else {"tuning": tuning_facts(done.tuning)}),
             }
         )
     else:
         if done.report is not None:
             print_table(done.report.table.rich(table_width()))
             say(f"page: {done.report.index}")
-        say(f"runs: {loaded.out / 'runs'}")
+        if done.runs:
+            say(f"runs: {loaded.out / 'runs'}")
         for one in done.runs:
             if (tuned := one.info.tuned) is not None:
                 what = in_words(tuned.tried[tuned.best].settings)
@@ -70,12 +74,20 @@ def run(
                     f"{one.name}: {what}, chosen among {len(tuned.tried)} by {tuned.metric} "
                     f"on {tuned.cases} other cases"
                 )
+        if done.tuning is not None:
+            for line in done.tuning.words:
+                say(line)
+            if done.tuning.index is not None:
+                say(f"page: {done.tuning.index}")
+            say_unfinished(done.tuning)
         for line in done.skipped:
             say(f"skipped: {line}")
         for line in done.stopped:
             say(f"not finished: {line}")
         if done.failed:
             say(f"{done.failed} outputs failed; their reasons are in the ledgers and the report")
+    if done.tuning is not None and (message := tuning_failure(done.tuning)):
+        raise fail(message, 1)
     finish(done.failures, "call", " of an editor, a judge or a metric")
     if done.stopped:
         raise typer.Exit(1)

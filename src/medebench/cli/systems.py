@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,11 +20,15 @@ Named = Annotated[str | None, typer.Argument(help="Show this one with all its se
 def systems(name: Named = None, as_json: Json = False) -> None:
     """List the systems: what each gives and needs, and whether it is ready on this machine.
 
+    A folder with a system.json, such as a trained adapter, is a system that is named by its path.
+
     Examples:
 
         medebench systems
 
         medebench systems instruct-pix2pix
+
+        medebench systems path/to/adapter
     """
     _show("system", name, as_json)
 
@@ -70,8 +75,9 @@ def _show(noun: str, name: str | None, as_json: bool) -> None:
 def _facts(noun: str, name: str) -> dict[str, Any]:
     from medebench.systems import system_class
     from medebench.systems.system_list import system_problems
+    from medebench.systems.system_lookup import set_by_name
 
-    kind = system_class(name)
+    kind, told = system_class(name), set_by_name(name)
     fields = kind.Settings.model_fields
     problems = system_problems(name, kind)
     return {
@@ -79,8 +85,8 @@ def _facts(noun: str, name: str) -> dict[str, Any]:
         "kind": "control" if kind.control else "model",
         "gives": list(kind.gives),
         "sees": ["image", "instruction", *kind.sees],
-        "settings": {one: _default(info) for one, info in fields.items()},
-        "required": [one for one, info in fields.items() if info.is_required()],
+        "settings": {one: told.get(one, _default(info)) for one, info in fields.items()},
+        "required": [one for one, info in fields.items() if info.is_required() and one not in told],
         "described": {one: info.description or "" for one, info in fields.items()},
         "values": {one: _values(info) for one, info in fields.items()},
         "needs": kind.needs,
@@ -137,8 +143,11 @@ def _values(info: FieldInfo) -> str:
 
 def _example_call(name: str) -> str:
     from medebench.systems import system_class
+    from medebench.systems.system_lookup import set_by_name
 
     kind = system_class(name)
+    if set_by_name(name):
+        return name
     if kind.example:
         return kind.example
     fields = kind.Settings.model_fields
@@ -169,6 +178,6 @@ def _print_one(noun: str, facts: dict[str, Any]) -> None:
             shown = "(to be named)" if one in facts["required"] else _text(default) or "-"
             table.add_row(one, shown, facts["values"][one], facts["described"][one])
         print_table(table)
-    short = name.rpartition(":")[2] if ".py:" in name else name
+    short = name.rpartition(":")[2] if ".py:" in name else Path(name).name
     command = "edit phantoms --editor" if noun == "editor" else "generate CASES --system"
     print_line(f"medebench {command} {_example_call(name)} --out runs/{short}")

@@ -1,4 +1,4 @@
-"""`phantoms`, `chest-phantoms` and `medgen-phantoms`, the sets of cases that this package draws."""
+"""The sets of cases that this package draws: `phantoms`, `unseen-phantoms` and others."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ class MedgenSettings(DrawnSettings):
     count: int = Field(192, ge=1, le=100_000)
 
 
+class UnseenSettings(DrawnSettings):
+    #: 72 of each task: 30 to be tested on, and others to learn from.
+    count: int = Field(216, ge=1, le=100_000)
+
+
 class ChestSettings(DrawnSettings):
     count: int = Field(64, ge=1, le=100_000)
     shift: Edits = "all"
@@ -30,6 +35,13 @@ PHANTOMS = DrawnSet(
     drawings.VERSION,
     drawings.write_phantoms,
     summary="13 organs drawn by code, with exact references and regions of interest",
+)
+UNSEEN_PHANTOMS = DrawnSet(
+    "unseen-phantoms",
+    drawings.UNSEEN_VERSION,
+    drawings.write_unseen_phantoms,
+    UnseenSettings,
+    summary="three tasks that the phantom editor never learned, drawn by code: to learn from",
 )
 CHEST_PHANTOMS = DrawnSet(
     "chest-phantoms",

@@ -22,6 +22,7 @@ from medebench.cases.case import id_problem
 from medebench.cases.load import is_named_set
 from medebench.errors import InputError
 from medebench.runs.run_folder import MOST_OUTPUTS
+from medebench.tuning.tuning_plan import TuningEntry
 from medebench.yamlfile import parse_fields, read_text
 
 
@@ -120,6 +121,8 @@ class PlanModel(_Part):
     judge: JudgeEntry | None = None
     ground: GroundEntry | None = GroundEntry()
     report: ReportEntry | None = ReportEntry()
+    #: An experiment on learning from few pairs, in the folder `tuning`.
+    tuning: TuningEntry | None = None
 
     @property
     def entries(self) -> list[SystemEntry]:
@@ -192,7 +195,7 @@ def _check(where: str, text: str) -> PlanModel:
         model = PlanModel.model_validate(value)
     except ValidationError as error:
         raise InputError(f"{where}: {_first(error)}") from None
-    if not model.entries and not model.adopt:
+    if not model.entries and not model.adopt and model.tuning is None:
         raise InputError(f"{where}: systems: name at least one system, or a folder under 'adopt'")
     _check_sweeps(where, model)
     for name in [one.name for one in model.entries] + [one.name for one in model.adopt]:
@@ -219,7 +222,7 @@ def _first(error: ValidationError) -> str:
     first = error.errors()[0]
     place = ".".join(map(str, first["loc"]))
     if first["type"] == "extra_forbidden":
-        parts: dict[str, type[_Part]] = {
+        parts: dict[str, type[BaseModel]] = {
             "systems": SystemEntry,
             "editors": SystemEntry,
             "choose": ChooseEntry,
@@ -227,6 +230,7 @@ def _first(error: ValidationError) -> str:
             "report": ReportEntry,
             "judge": JudgeEntry,
             "ground": GroundEntry,
+            "tuning": TuningEntry,
         }
         nested = len(first["loc"]) > 1
         model = parts.get(str(first["loc"][0]), PlanModel) if nested else PlanModel

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +29,13 @@ from medebench.runs.run_folder import INFO, Tuned
 from medebench.runs.score_run import judge_for, task_metrics
 from medebench.runs.stages.judge_scores import JudgeLimits
 from medebench.settings import in_words, read_settings, split_name
-from medebench.systems import SystemInstance, find_system
+from medebench.systems import SYSTEMS, SystemInstance, find_system
+from medebench.systems.system_folder import system_folder
 from medebench.tasks import Task, find_task
+from medebench.tuning.tuning_call import TuningResult
+
+#: Folder of the experiment under `tuning`.
+TUNING = "tuning"
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,8 @@ class PlanResult:
     stopped: tuple[str, ...] = ()
     #: Calls of systems and judges that failed now, not in an earlier command.
     failures: Failures = field(default_factory=Failures)
+    #: The experiment under `tuning`, if there is one.
+    tuning: TuningResult | None = field(default=None, repr=False)
 
 
 def run_plan(
@@ -135,6 +144,10 @@ class _Job:
             self.others, self.cases = split(self.cases, choice.share, choice.seed, workers)
         for taken in model.adopt:
             match_outputs(Path(plan.path(taken.folder)), self.cases)
+        self.tuning = model.tuning and model.tuning.seen_from(partial(_local, plan))
+        if self.tuning is not None:
+            with _field("tuning"):
+                self.tuning.check(self.cases, plan.out / TUNING, model.seed, bar)
 
     def run(self) -> PlanResult:
         model = self.plan.model
@@ -145,8 +158,27 @@ class _Job:
             self._adopted(one, name)
             for one, name in zip(model.adopt, names[len(made) :], strict=True)
         ]
-        if not runs:
+        if not runs and model.tuning is None:
             raise MedebenchError("\n".join(self.stopped))
+        report = self._reported(runs) if runs else None
+        failed = sum(map(_failed, runs))
+        stopped, tuning = tuple(self.stopped), self._tuning()
+        return PlanResult(runs, report, failed, self.skipped, stopped, self.failures, tuning)
+
+    def _tuning(self) -> TuningResult | None:
+        if self.tuning is None:
+            return None
+        return self.tuning.run(
+            self.cases,
+            self.plan.out / TUNING,
+            self.plan.model.seed,
+            retry_failed=self.how["retry_failed"],
+            command=f"medebench run {self.plan.name}",
+            bar=self.bar,
+        )
+
+    def _reported(self, runs: list[Run]) -> Report | None:
+        model = self.plan.model
         self._score("scoring", runs, self.metrics, self.judge, model.without)
         if self.thresholds is not None:
             with self.bar("grounding") as progress:
@@ -167,8 +199,7 @@ class _Job:
                     workers=self.how["workers"],
                     progress=progress,
                 )
-        failed = sum(map(_failed, runs))
-        return PlanResult(runs, report, failed, self.skipped, tuple(self.stopped), self.failures)
+        return report
 
     def _names(self) -> list[str]:
         names = [_run_name(one.entry, one.chosen[0]) for one in self.systems]
@@ -271,11 +302,14 @@ def _ready(plan: Plan, task: Task) -> tuple[list[_Ready], tuple[str, ...]]:
 
 
 def _local(plan: Plan, call: str) -> str:
-    """`file.py:Name`, and a metric's `isim:folder`, as seen from the plan's folder."""
+    """`file.py:Name`, a folder that is a system, and a metric's `isim:folder`, as seen from the
+    plan's folder."""
     learned = find_learned(call)
     if learned and learned.which and (plan.folder / learned.which).exists():
         return f"{learned.name}:{plan.folder / learned.which}"
-    return str(plan.folder / call) if ".py:" in split_name(call)[0] else call
+    name = split_name(call)[0]
+    beside = name not in SYSTEMS and system_folder(str(plan.folder / name)) is not None
+    return str(plan.folder / call) if beside or ".py:" in name else call
 
 
 def _run_name(entry: SystemEntry, chosen: SystemInstance) -> str:
@@ -285,6 +319,17 @@ def _run_name(entry: SystemEntry, chosen: SystemInstance) -> str:
         # An address may hold a password or a key, and names are shown everywhere.
         return chosen.name
     return re.sub(r"[^\w.=,-]+", "-", entry.system.rpartition("/")[2]).strip("-.") or chosen.name
+
+
+@contextmanager
+def _field(name: str) -> Iterator[None]:
+    """What is wrong inside is wrong with this field of the plan."""
+    try:
+        yield
+    except NotReadyError:
+        raise
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
 
 
 def _doing(one: _Ready) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from medebench.entry import Entry
 from medebench.errors import MedebenchError
 from medebench.systems import SYSTEMS, Editor, System, find_system, system_class
-from medebench.systems.system_lookup import system_names
+from medebench.systems.system_lookup import set_by_name, system_names
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -66,7 +66,8 @@ def system_problems(name: str, kind: type[System]) -> list[str]:
 
     One that must be told more than its name is asked as in its example.
     """
-    required = [one for one, info in kind.Settings.model_fields.items() if info.is_required()]
+    fields, told = kind.Settings.model_fields, set_by_name(name)
+    required = [one for one, info in fields.items() if info.is_required() and one not in told]
     if required and not kind.example:
         given = ",".join(f"{one}=…" for one in required)
         return [f"must be told more; for instance {name}:{given}"]

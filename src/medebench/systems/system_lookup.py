@@ -47,6 +47,7 @@ SYSTEMS = Registry(
         "icedit": "medebench.systems.diffusion.icedit:ICEdit",
         "seed-x": "medebench.systems.external.seedx:SeedX",
         "flux-kontext": "medebench.systems.diffusion.presets:FluxKontext",
+        "flux2": "medebench.systems.diffusion.presets:Flux2",
         "qwen-image-edit": "medebench.systems.diffusion.presets:QwenImageEdit",
         "diffusers": "medebench.systems.diffusion.diffusion_editor:DiffusionEditor",
         "openai": "medebench.systems.api.chat_system:OpenAIChat",
@@ -167,6 +168,12 @@ def find_system(call: str, given: dict[str, Any] | None = None) -> SystemInstanc
     short = name.rpartition(":")[2] if ".py:" in name else name
     origin = SYSTEMS.origin(name) if ".py:" in name or name in SYSTEMS else PROVIDERS.origin(name)
     return SystemInstance(short, kept, aside, origin, system)
+
+
+def set_by_name(name: str) -> dict[str, Any]:
+    """Settings that the name alone decides: those of a folder."""
+    folder = _folder(name)
+    return dict(folder.settings) if folder else {}
 
 
 def _folder(name: str) -> SystemFolder | None:

@@ -15,7 +15,10 @@ ALL = ""
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """A score after learning from so many pairs, and its paired change from the untouched model."""
+    """A score after learning from so many pairs, and its paired change from the untouched model.
+
+    For a system that is shown the pairs, the change is from the same system shown none.
+    """
 
     task: str
     arm: Arm | Untrained
@@ -77,6 +80,7 @@ class Forgetting:
     change: Estimate
     p: float | None = None
     p_holm: float | None = None
+    detectable: float | None = None
 
 
 @dataclass(frozen=True)

@@ -88,8 +88,6 @@ def begin_tuning(
         before = read_tuning(path)
         require_same(before, design, split, facts)
         folder = replace(folder, facts={**facts, "begun": before.facts.get("begun")})
-        if (before.design, before.split) == (design, split):
-            return before
     write_json(path / FILE, _told(folder))
     return folder
 
@@ -122,10 +120,11 @@ def require_same(
     """Refused unless it only adds draws, seeds or samples."""
     for one in fields(TuningDesign):
         old, new = getattr(before.design, one.name), getattr(design, one.name)
-        if old == new or (one.name in GROWING and _grows(old, new)):
+        if _open(old) == _open(new) or (one.name in GROWING and _grows(old, new)):
             continue
+        told = _difference(one.name, _open(old), _open(new))
         raise InputError(
-            f"{before.path}: holds another experiment ({_difference(one.name, old, new)}); only "
+            f"{before.path}: holds another experiment ({told}); only "
             "draws, seeds and samples may be added; choose another --out"
         )
     for name, noun in (
@@ -156,6 +155,11 @@ def _require_split(before: TuningFolder, split: TuningSplit) -> None:
             f"{before.path}: samples: so many pairs do not fit beside the test cases that were "
             "drawn; choose another --out for them"
         )
+
+
+def _open(value: Any) -> Any:
+    """Without the password that an address may hold."""
+    return re.sub(r"//[^/@,]*@", "//", value) if isinstance(value, str) else value
 
 
 def _grows(old: Any, new: Any) -> bool:
@@ -194,6 +198,7 @@ def locked(path: Path) -> Iterator[None]:
 
 def _told(folder: TuningFolder) -> dict[str, Any]:
     design = {one.name: getattr(folder.design, one.name) for one in fields(TuningDesign)}
+    design |= {name: _open(design[name]) for name in ("system", "in_context", "judge")}
     design["train"] = folder.design.train.model_dump(mode="json")
     split = {
         "folds": [asdict(one) for one in folder.split.folds],

@@ -56,7 +56,7 @@ class TuningWork:
 
     def run(self) -> None:
         """In-context first: what is wrong with a key or a server shows before days of training."""
-        self._in_context()
+        self.show()
         self._in_processes([*self.output_jobs(), *self.train_jobs()])
         self._judged()
 
@@ -144,7 +144,8 @@ class TuningWork:
                     if isinstance(job, TrainJob):
                         note_failure(job.folder, reason)
 
-    def _in_context(self) -> None:
+    def show(self) -> None:
+        """All runs of the system in context."""
         design = self.folder.design
         counts = shown_counts(design)
         if not counts:

@@ -30,6 +30,8 @@ class EyeLook:
     redness: float = 0.0
     cloud: float = 0.0
     lash: float = 1.0
+    #: Another colour than that of `iris`.
+    colour: tuple[float, float, float] | None = None
 
 
 def _lids(e: EyeLook) -> tuple[Points, Points]:
@@ -57,7 +59,7 @@ def _iris(st: Stage, e: EyeLook, x: Field, y: Field, skin_dark: float) -> tuple[
     rng = st.rng(e.name + "-iris")
     fibre = wave(rng, angle, 3, 0.8)
     crypt = wave(rng, angle * 0.5 + r * 2.0, 2)
-    base = np.array(IRISES[e.iris])
+    base = np.array(e.colour or IRISES[e.iris])
     light = 1.0 + 0.28 * fibre * shapes.smoothstep(1.0, 0.5, r) + 0.14 * crypt
     ring = np.exp(-(((r - 0.52 - 0.04 * crypt) / 0.10) ** 2))
     colour = base * light[..., None] * (1.12 - 0.25 * r)[..., None]

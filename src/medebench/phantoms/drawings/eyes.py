@@ -9,7 +9,7 @@ from medebench.phantoms.drawings.portrait import Edit, portrait, sample_face
 from medebench.phantoms.drawings.stage import Image
 
 
-def _sample(d: Draw) -> Params:
+def sample_eyes(d: Draw) -> Params:
     p = common(d)
     sample_face(d, p)
     p["severity"] = d.real(0.0, 1.0)
@@ -38,7 +38,9 @@ def _cataract(p: Params) -> tuple[Image, Image]:
 
 
 TASKS = (
-    Task("Eyes", "Correct drooping eyelid", _sample, _droop, lambda p: {"side": side(p, "left")}),
-    Task("Eyes", "Remove eye redness", _sample, _red),
-    Task("Eyes", "Remove cataract", _sample, _cataract),
+    Task(
+        "Eyes", "Correct drooping eyelid", sample_eyes, _droop, lambda p: {"side": side(p, "left")}
+    ),
+    Task("Eyes", "Remove eye redness", sample_eyes, _red),
+    Task("Eyes", "Remove cataract", sample_eyes, _cataract),
 )

@@ -12,7 +12,7 @@ from medebench.phantoms.drawings.phantom_spec import Draw, Params, Task, common,
 from medebench.phantoms.drawings.stage import Field, Image, Stage
 
 
-def _sample(d: Draw) -> Params:
+def sample_gut(d: Draw) -> Params:
     p = common(d)
     p["turn"] = d.real(-3.14, 3.14)
     p["lumen"] = [d.real(104, 152), d.real(104, 152), d.real(19, 27)]
@@ -83,7 +83,7 @@ def _lit(
     return out
 
 
-def _finish(st: Stage, p: Params, image: Image) -> Image:
+def endoscope(st: Stage, p: Params, image: Image) -> Image:
     """Endoscope optics: falloff, sensor noise and the black port around the picture."""
     r = np.sqrt((st.px - 128) ** 2 + (st.py - 128) ** 2)
     image = image * (1.04 - 0.34 * (r / 128.0) ** 3)[..., None].clip(0, None)
@@ -108,8 +108,8 @@ def _wall(st: Stage, p: Params) -> tuple[Image, Field, Field, Field, Field]:
     return _lit(st, p, height, light, shadow, vessels), height, light, shadow, vessels
 
 
-def _polyp(p: Params) -> tuple[Image, Image]:
-    st = stage(p)
+def polyp(st: Stage, p: Params) -> tuple[Image, Image, Field]:
+    """The wall with a polyp and without, and how much of each pixel is polyp."""
     after, _, light, _, _ = _wall(st, p)
     x, y = _target(p, 62.0)
     r = 21.0 + 11.0 * p["size"]
@@ -137,8 +137,14 @@ def _polyp(p: Params) -> tuple[Image, Image]:
     lump = tint(lump, 0.5 * rim, 0.7 * rim)
     shade_at = ragged_disc(st, hx + 5, hy + 6, r, "polyp", 0.07)
     before = after * (1 - 0.55 * st.blur(shade_at, 5.0))[..., None]
-    before = mix(before, lump, np.maximum(head, stalk))
-    return _finish(st, p, before), _finish(st, p, after)
+    cover = np.maximum(head, stalk)
+    return mix(before, lump, cover), after, cover
+
+
+def _polyp(p: Params) -> tuple[Image, Image]:
+    st = stage(p)
+    before, after, _ = polyp(st, p)
+    return endoscope(st, p, before), endoscope(st, p, after)
 
 
 def _ulcer(p: Params) -> tuple[Image, Image]:
@@ -161,7 +167,7 @@ def _ulcer(p: Params) -> tuple[Image, Image]:
     before = mix(before, fibrin, 0.92 * st.blur(base, 1.0))
     clot = ragged_disc(st, x + 0.25 * r, y - 0.1 * r, r * 0.22, "clot", 0.3)
     before = mix(before, (0.26, 0.03, 0.03), 0.9 * clot)
-    return _finish(st, p, before), _finish(st, p, after)
+    return endoscope(st, p, before), endoscope(st, p, after)
 
 
 def _bleeding(p: Params) -> tuple[Image, Image]:
@@ -193,11 +199,11 @@ def _bleeding(p: Params) -> tuple[Image, Image]:
     red = red + (0.9 * glint * lamp)[..., None]
     halo = st.blur(pool, 5.0)
     before = mix(tint(after, 0.40 * halo), red, (0.70 + 0.28 * thick) * pool)
-    return _finish(st, p, before), _finish(st, p, after)
+    return endoscope(st, p, before), endoscope(st, p, after)
 
 
 TASKS = (
-    Task("Gastrointestinal Tract", "Remove polyp", _sample, _polyp),
-    Task("Gastrointestinal Tract", "Remove ulcer", _sample, _ulcer),
-    Task("Gastrointestinal Tract", "Remove bleeding", _sample, _bleeding),
+    Task("Gastrointestinal Tract", "Remove polyp", sample_gut, _polyp),
+    Task("Gastrointestinal Tract", "Remove ulcer", sample_gut, _ulcer),
+    Task("Gastrointestinal Tract", "Remove bleeding", sample_gut, _bleeding),
 )

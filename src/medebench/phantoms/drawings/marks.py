@@ -17,6 +17,20 @@ def ragged_disc(st: Stage, cx: float, cy: float, r: float, name: str, rough: flo
     return shapes.smoothstep(half, -half, radius - edge)
 
 
+def mole_fields(st: Stage, moles: list[list[float]], deep: float) -> tuple[Field, Field, Field]:
+    """Blood, melanin and relief of raised moles, each x, y and radius."""
+    melanin, blood, relief = np.zeros((3, *st.shape))
+    for i, (x, y, r) in enumerate(moles):
+        disc = ragged_disc(st, x, y, r, f"mole{i}", 0.16)
+        core = st.gauss(x + 0.1 * r, y - 0.08 * r, 0.5 * r)
+        speck = 1.0 + 0.13 * st.fractal(f"speck{i}", 0.22 * r, 3)
+        melanin = melanin + disc * (deep * (0.62 + 0.55 * core) * speck)
+        blood = blood + 0.25 * disc + 0.14 * st.gauss(x, y, 1.25 * r)
+        bump = st.dome(x, y, r * 1.08, r * 1.02) ** 1.2
+        relief = relief + bump * r * 0.42 * (1 + 0.08 * st.fractal(f"wart{i}", 0.3 * r, 2))
+    return blood, melanin, relief
+
+
 def scar_fields(
     st: Stage, path: PointsLike, width: float, stitches: int
 ) -> tuple[Field, Field, Field]:

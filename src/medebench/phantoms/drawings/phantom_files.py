@@ -10,27 +10,42 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from medebench.errors import MedebenchError
 from medebench.phantoms.case_folder import DrawCase, Entry, save_images, write_case_folder
-from medebench.phantoms.drawings.phantom_renderer import render, sample
-from medebench.phantoms.drawings.phantom_spec import VERSION
+from medebench.phantoms.drawings.phantom_renderer import render, sample, sample_unseen
+from medebench.phantoms.drawings.phantom_spec import VERSION, PhantomSpec
+from medebench.phantoms.drawings.unseen_tasks import UNSEEN_VERSION
 
 _ROLES = ("previous_image", "changed_image", "previous_mask")
 _CHILD = (
     "import sys; from pathlib import Path; "
     "from medebench.phantoms.drawings.phantom_files import serve; "
-    "serve(Path(sys.argv[1]), int(sys.argv[2]), sys.stdin, sys.stdout)"
+    "serve(Path(sys.argv[1]), int(sys.argv[2]), sys.stdin, sys.stdout, sys.argv[3])"
 )
 
 
-def write_case(root: Path, index: int, seed: int) -> Entry:
+class _Set(NamedTuple):
+    sample: Callable[[int, int], PhantomSpec]
+    #: What a case says of itself, besides index and seed.
+    facts: dict[str, Any]
+
+
+_PHANTOMS, _UNSEEN = "phantoms", "unseen-phantoms"
+_SETS: Mapping[str, _Set] = {
+    _PHANTOMS: _Set(sample, {"version": VERSION}),
+    _UNSEEN: _Set(sample_unseen, {"version": UNSEEN_VERSION, "set": _UNSEEN}),
+}
+
+
+def write_case(root: Path, index: int, seed: int, of: str = _PHANTOMS) -> Entry:
     """Render one case into the folder and return its metadata entry."""
-    case = render(sample(index, seed))
+    case = render(_SETS[of].sample(index, seed))
     number = index + 1
     images = dict(zip(_ROLES, (case.previous, case.reference, case.roi), strict=True))
     return {
@@ -45,7 +60,7 @@ def write_case(root: Path, index: int, seed: int) -> Entry:
         "key_concept": case.key_concept,
         "modality": case.modality,
         "kind": case.kind,
-        "phantom": {"index": index, "seed": seed, "version": VERSION},
+        "phantom": {"index": index, "seed": seed, **_SETS[of].facts},
     }
 
 
@@ -56,20 +71,24 @@ def write_phantoms(
     *,
     progress: Callable[[int], None] | None = None,
     workers: int | None = None,
+    of: str = _PHANTOMS,
 ) -> Path:
     """Write ``count`` cases to ``out``; ``progress`` receives the number finished so far."""
 
     def start(root: Path, threads: int) -> Drawers:
-        return Drawers(root, seed, processes=threads > 1)
+        return Drawers(root, seed, processes=threads > 1, of=of)
 
     return write_case_folder(Path(out), count, _ROLES, start, progress, workers)
 
 
-def serve(root: Path, seed: int, requests: Any, replies: Any) -> None:
+write_unseen_phantoms = partial(write_phantoms, of=_UNSEEN)
+
+
+def serve(root: Path, seed: int, requests: Any, replies: Any, of: str = _PHANTOMS) -> None:
     """Draw the case of every number that comes in; one JSON line each goes out."""
     for line in requests:
         try:
-            reply = write_case(root, int(line), seed)
+            reply = write_case(root, int(line), seed, of)
         except OSError as error:
             where = str(error.filename or root)
             reply = {"errno": error.errno, "error": error.strerror, "file": where}
@@ -80,8 +99,8 @@ def serve(root: Path, seed: int, requests: Any, replies: Any) -> None:
 class Drawers(AbstractContextManager[DrawCase]):
     """One child process for each thread that calls `draw`, or none at all."""
 
-    def __init__(self, root: Path, seed: int, *, processes: bool) -> None:
-        self._root, self._seed, self._processes = root, seed, processes
+    def __init__(self, root: Path, seed: int, *, processes: bool, of: str = _PHANTOMS) -> None:
+        self._root, self._seed, self._processes, self._of = root, seed, processes, of
         self._own = threading.local()
         self._children: list[subprocess.Popen[str]] = []
 
@@ -95,7 +114,7 @@ class Drawers(AbstractContextManager[DrawCase]):
 
     def draw(self, index: int) -> Entry:
         if not self._processes:
-            return write_case(self._root, index, self._seed)
+            return write_case(self._root, index, self._seed, self._of)
         child = self._child()
         assert child.stdin is not None and child.stdout is not None
         try:
@@ -115,7 +134,7 @@ class Drawers(AbstractContextManager[DrawCase]):
         if not hasattr(self._own, "child"):
             # Of its own session: Ctrl-C is for us, and we end the children.
             self._own.child = subprocess.Popen(
-                [sys.executable, "-c", _CHILD, str(self._root), str(self._seed)],
+                [sys.executable, "-c", _CHILD, str(self._root), str(self._seed), self._of],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

@@ -25,6 +25,7 @@ from medebench.phantoms.drawings.noise import stream
 from medebench.phantoms.drawings.phantom_spec import ORGANS, Draw, Phantom, PhantomSpec, Task
 from medebench.phantoms.drawings.shapes import extent
 from medebench.phantoms.drawings.stage import SHAPE, Image
+from medebench.phantoms.drawings.unseen_tasks import UNSEEN_TASKS
 
 TASKS: tuple[Task, ...] = (
     *skin.TASKS, *hair.TASKS, *eyes.TASKS, *nose.TASKS, *face_tasks.TASKS, *teeth.TASKS,
@@ -32,6 +33,7 @@ TASKS: tuple[Task, ...] = (
 )  # fmt: skip
 BY_ORGAN = {organ: tuple(t for t in TASKS if t.organ == organ) for organ in ORGANS}
 BY_NAME = {(t.organ, t.task): t for t in TASKS}
+_EVERY = BY_NAME | {(t.organ, t.task): t for t in UNSEEN_TASKS}
 
 
 _VISIBLE = 0.018  # smallest channel difference (0..1) that counts as edited
@@ -49,6 +51,15 @@ def sample(index: int, seed: int = 0) -> PhantomSpec:
     task = tasks[(index // len(ORGANS)) % len(tasks)]
     rng = stream(seed, f"case {index}")
     return PhantomSpec(index, seed, organ, task.task, task.sample(Draw(rng)))
+
+
+def sample_unseen(index: int, seed: int = 0) -> PhantomSpec:
+    """Parameters of case ``index`` of the tasks that are kept out of all trainings: they cycle."""
+    if index < 0:
+        raise ValueError("index must not be negative")
+    task = UNSEEN_TASKS[index % len(UNSEEN_TASKS)]
+    rng = stream(seed, f"unseen case {index}")
+    return PhantomSpec(index, seed, task.organ, task.task, task.sample(Draw(rng)))
 
 
 def _region(before: Image, after: Image) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
@@ -77,7 +88,7 @@ def _digitise(image: Image) -> NDArray[np.uint8]:
 
 def render(spec: PhantomSpec) -> Phantom:
     """Draw a case. A pure function of the spec's task and parameters."""
-    task = BY_NAME[spec.organ, spec.task]
+    task = _EVERY[spec.organ, spec.task]
     before, after = task.pair(spec.params)
     region, keep = _region(before, after)
     # Differences too faint to count fade out towards the rim, so none leaves the region.

@@ -94,8 +94,10 @@ class TaskTexts(TypedDict):
 @cache
 def _texts() -> dict[str, dict[str, TaskTexts]]:
     """Kind, modality and sentence templates of every task, by organ and task."""
-    file = Path(__file__).with_name("tasks.json")
-    read: dict[str, dict[str, TaskTexts]] = json.loads(file.read_text("utf-8"))
+    read: dict[str, dict[str, TaskTexts]] = {}
+    for name in ("tasks.json", "unseen_tasks.json"):
+        for organ, tasks in json.loads(Path(__file__).with_name(name).read_text("utf-8")).items():
+            read.setdefault(organ, {}).update(tasks)
     return read
 
 
@@ -103,7 +105,8 @@ def _texts() -> dict[str, dict[str, TaskTexts]]:
 class Task:
     """An editing task: how to sample it and how to draw its before and after.
 
-    ``words`` fills the fields of its sentences in ``tasks.json`` from the parameters.
+    ``words`` fills the fields of its sentences in ``tasks.json`` or ``unseen_tasks.json`` from the
+    parameters.
     """
 
     organ: str

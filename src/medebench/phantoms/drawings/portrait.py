@@ -35,11 +35,12 @@ class Edit:
     blood: Field | float = 0.0
     melanin: Field | float = 0.0
     relief: Field | float = 0.0  # design units
-    open: float = 1.0  # of the left eye, as are redness and cloud
+    open: float = 1.0  # of the left eye, as are redness, cloud and the colour of the iris
     full: float = 1.0
     recede: float = 0.0
     redness: float = 0.0
     cloud: float = 0.0
+    iris: tuple[float, float, float] | None = None
     over: Callable[[Image], Image] = field(default=lambda image: image)
 
 
@@ -68,9 +69,9 @@ def eyes_of(p: Params, edit: Edit) -> tuple[EyeLook, EyeLook]:
     """The edited (left) and the untouched (right) eye."""
     f = p["face"]
     look = EyeLook("eye-l", 128.0 - f["gap"], 123.0, -1, f["eye"], edit.open, f["gaze"],
-                   f["iris"], edit.redness, edit.cloud)  # fmt: skip
+                   f["iris"], edit.redness, edit.cloud, colour=edit.iris)  # fmt: skip
     return look, replace(look, name="eye-r", cx=128.0 + f["gap"], outer=1, open=1.0,
-                         redness=0.0, cloud=0.0)  # fmt: skip
+                         redness=0.0, cloud=0.0, colour=None)  # fmt: skip
 
 
 def outline(p: Params) -> list[tuple[float, float]]:

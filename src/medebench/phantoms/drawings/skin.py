@@ -9,7 +9,7 @@ import numpy as np
 from medebench.phantoms.drawings import shapes
 from medebench.phantoms.drawings.light import mix, photo, skin_tone
 from medebench.phantoms.drawings.light import skin as lit_skin
-from medebench.phantoms.drawings.marks import ragged_disc, scar_fields
+from medebench.phantoms.drawings.marks import mole_fields, scar_fields
 from medebench.phantoms.drawings.phantom_spec import Draw, Params, Task, Words, common, stage
 from medebench.phantoms.drawings.shapes import OUTLINES
 from medebench.phantoms.drawings.stage import Field, Image, PointsLike, Stage
@@ -104,7 +104,7 @@ def tattoo(st: Stage, design: int, size: float) -> tuple[Field, Field, Field]:
     return lines, 0.7 * fill, spots
 
 
-def _sample(d: Draw) -> Params:
+def sample_skin(d: Draw) -> Params:
     p = common(d)
     p["turn"] = d.real(-3.14, 3.14)
     p["round"] = d.real(0.4, 1.0)
@@ -114,7 +114,7 @@ def _sample(d: Draw) -> Params:
 
 
 def _sample_moles(d: Draw) -> Params:
-    p = _sample(d)
+    p = sample_skin(d)
     count = d.whole(1, 4)
     moles: list[list[float]] = []
     for _ in range(200):
@@ -130,7 +130,7 @@ def _sample_moles(d: Draw) -> Params:
 
 
 def _sample_scar(d: Draw) -> Params:
-    p = _sample(d)
+    p = sample_skin(d)
     p["path"] = [[d.real(34, 62), d.real(104, 150)], [d.real(95, 115), d.real(100, 150)],
                  [d.real(145, 165), d.real(108, 152)],
                  [d.real(194, 222), d.real(104, 150)]]  # fmt: skip
@@ -140,7 +140,7 @@ def _sample_scar(d: Draw) -> Params:
 
 
 def _sample_tattoo(d: Draw) -> Params:
-    p = _sample(d)
+    p = sample_skin(d)
     p["tone"] = round(p["tone"] * 0.72, 4)
     p["turn"] = d.real(-0.5, 0.5)
     p["design"] = d.whole(0, len(DESIGNS) - 1)
@@ -149,7 +149,7 @@ def _sample_tattoo(d: Draw) -> Params:
     return p
 
 
-def _surface(
+def surface(
     st: Stage, p: Params, blood: Field | float, melanin: Field | float, relief: Field | float
 ) -> Image:
     """A patch of skin with furrows and freckles."""
@@ -176,7 +176,7 @@ def _surface(
                     gloss=0.16, ambient=0.45)  # fmt: skip
 
 
-def _photo(st: Stage, image: Image, p: Params) -> Image:
+def photograph(st: Stage, image: Image, p: Params) -> Image:
     """The photograph, with vellus hair on the skin."""
     rng = st.rng("fuzz")
     n = int(p["fuzz"])
@@ -192,32 +192,22 @@ def _photo(st: Stage, image: Image, p: Params) -> Image:
 
 def _moles(p: Params) -> tuple[Image, Image]:
     st = stage(p)
-    melanin, blood, relief = np.zeros((3, *st.shape))
-    deep = 1.10 + 0.55 * p["tone"]
-    for i, (x, y, r) in enumerate(p["moles"]):
-        disc = ragged_disc(st, x, y, r, f"mole{i}", 0.16)
-        core = st.gauss(x + 0.1 * r, y - 0.08 * r, 0.5 * r)
-        speck = 1.0 + 0.13 * st.fractal(f"speck{i}", 0.22 * r, 3)
-        melanin = melanin + disc * (deep * (0.62 + 0.55 * core) * speck)
-        blood = blood + 0.25 * disc + 0.14 * st.gauss(x, y, 1.25 * r)
-        bump = st.dome(x, y, r * 1.08, r * 1.02) ** 1.2
-        relief = relief + bump * r * 0.42 * (1 + 0.08 * st.fractal(f"wart{i}", 0.3 * r, 2))
-    before = _surface(st, p, blood, melanin, relief)
-    after = _surface(st, p, 0.0, 0.0, 0.0)
-    return _photo(st, before, p), _photo(st, after, p)
+    before = surface(st, p, *mole_fields(st, p["moles"], 1.10 + 0.55 * p["tone"]))
+    after = surface(st, p, 0.0, 0.0, 0.0)
+    return photograph(st, before, p), photograph(st, after, p)
 
 
 def _scar(p: Params) -> tuple[Image, Image]:
     st = stage(p)
     blood, melanin, relief = scar_fields(st, p["path"], p["width"], p["stitches"])
-    before = _surface(st, p, blood, melanin * (1 + p["tone"]), relief)
-    after = _surface(st, p, 0.0, 0.0, 0.0)
-    return _photo(st, before, p), _photo(st, after, p)
+    before = surface(st, p, blood, melanin * (1 + p["tone"]), relief)
+    after = surface(st, p, 0.0, 0.0, 0.0)
+    return photograph(st, before, p), photograph(st, after, p)
 
 
 def _tattoo(p: Params) -> tuple[Image, Image]:
     st = stage(p)
-    after = _surface(st, p, 0.0, 0.0, 0.0)
+    after = surface(st, p, 0.0, 0.0, 0.0)
     lines, fill, accent = tattoo(st, p["design"], p["size"])
     ink = np.array(p["ink"])
     # Ink lies below the surface: blurred a little, and skin shading still shows through.
@@ -227,7 +217,7 @@ def _tattoo(p: Params) -> tuple[Image, Image]:
     before = mix(after, red, 0.55 * shapes.blur(accent, 0.8) * worn)
     before = mix(before, ink * shading, 0.45 * shapes.blur(fill, 0.9) * worn)
     before = mix(before, ink * shading, 0.86 * shapes.blur(lines, 0.6) * worn)
-    return _photo(st, before, p), _photo(st, after, p)
+    return photograph(st, before, p), photograph(st, after, p)
 
 
 def _mole_words(p: Params) -> Words:

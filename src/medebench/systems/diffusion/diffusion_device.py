@@ -32,7 +32,8 @@ def missing_packages() -> str | None:
 
 def missing_for(weights: Weights) -> str | None:
     """A package that only some models need."""
-    if any("VLProcessor" in kind for kind in weights.parts.values()) and not is_installed(
+    wanting = ("VLProcessor", "PixtralProcessor")
+    if any(kind.endswith(wanting) for kind in weights.parts.values()) and not is_installed(
         "torchvision"
     ):
         return f"{weights.name}: its processor needs torchvision; pip install torchvision"

@@ -176,7 +176,7 @@ class DiffusionEditor(Editor):
     def _frame_for(self, case: OpenCase) -> Frame:
         settings, loaded = self.settings, self._loaded
         size = settings.size or loaded.size
-        return frame_for(case.previous, size, loaded.multiple, settings.framing)
+        return frame_for(case.previous, size, loaded.multiple, settings.framing, loaded.largest)
 
     def _told(self, frame: Frame) -> dict[str, Any]:
         """What the ledger keeps of an output besides what all of the family have."""

@@ -68,14 +68,22 @@ def eight_bits(picture: Picture, data_range: int) -> Picture:
     return np.round(picture * (255.0 / data_range)).astype(np.uint8)
 
 
-def frame_for(picture: Picture, size: int, multiple: int, framing: Framing) -> Frame:
-    """The canvas for a picture: about size x size pixels in all, sides multiples of `multiple`."""
+def frame_for(
+    picture: Picture, size: int, multiple: int, framing: Framing, largest: int | None = None
+) -> Frame:
+    """The canvas for a picture: about size x size pixels in all, sides multiples of `multiple`.
+
+    Where size x size is no more than `largest` pixels, the canvas is not either.
+    """
     height, width = picture.shape[:2]
     side = max(MIN_CELLS, round(size / multiple)) * multiple
     canvas = (side, side)
     if framing == "aspect" and height != width:
         scale = size / (width * height) ** 0.5
-        sides = [round(one * scale / multiple) for one in (width, height)]
+        wanted = [one * scale / multiple for one in (width, height)]
+        sides = [round(one) for one in wanted]
+        if largest is not None and size**2 <= largest < sides[0] * sides[1] * multiple**2:
+            sides = [int(one) for one in wanted]
         if min(sides) < MIN_CELLS:
             raise Refused(f"{width} x {height} is too narrow for this model; crop the picture")
         canvas = (sides[0] * multiple, sides[1] * multiple)

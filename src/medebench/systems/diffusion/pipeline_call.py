@@ -10,11 +10,12 @@ from PIL import Image
 from medebench.errors import InputError
 from medebench.systems.diffusion.diffusion_settings import DiffusionSettings
 from medebench.systems.diffusion.pipeline_loader import Loaded
+from medebench.systems.request import Refused
 
 #: Pipelines to which a list of pictures is one for each prompt; InstructPix2Pix is another.
 _ONE_EACH = ("FluxKontextPipeline", "FluxFillPipeline")
 #: Pipelines to which it is several for one prompt.
-_SEVERAL = ("QwenImageEditPlusPipeline",)
+_SEVERAL = ("QwenImageEditPlusPipeline", "Flux2Pipeline", "Flux2KleinPipeline")
 
 
 def takes_many(loaded: Loaded) -> bool:
@@ -27,7 +28,7 @@ def check_demonstrations(loaded: Loaded, count: int) -> None:
     if count and loaded.kind not in _SEVERAL:
         raise InputError(
             f"demonstrations={count}: {loaded.kind} takes one picture a case; "
-            "leave it out, or use editor qwen-image-edit"
+            "leave it out, or use editor qwen-image-edit or flux2"
         )
 
 
@@ -54,6 +55,8 @@ def call_arguments(
         "num_inference_steps": settings.steps,
         "output_type": "np",
     }
+    for picture in (*shown, *pictures):
+        _check_picture(loaded, picture)
     width, height = pictures[0].size
     # The canvas is ours: no pipeline resizes on its own.
     sizes = {"width": width, "height": height, "max_area": width * height, "_auto_resize": False}
@@ -62,6 +65,16 @@ def call_arguments(
     if many and "negative_prompt" in arguments:
         arguments["negative_prompt"] = [arguments["negative_prompt"]] * len(prompts)
     return arguments
+
+
+def _check_picture(loaded: Loaded, picture: Image.Image) -> None:
+    """FLUX.2 takes none that is very small or very narrow."""
+    check = getattr(getattr(loaded.pipe, "image_processor", None), "check_image_input", None)
+    if check is not None:
+        try:
+            check(picture)
+        except ValueError as error:
+            raise Refused(f"{error}; use a larger size, or crop the picture") from error
 
 
 def guidance(loaded: Loaded, settings: DiffusionSettings) -> dict[str, Any]:
@@ -104,6 +117,13 @@ def _check_pair(loaded: Loaded, given: dict[str, Any]) -> None:
 
 def _check_embedded(loaded: Loaded) -> None:
     """Transformers are told the weight as a number, if they have learned what it means."""
+    distilled = getattr(loaded.pipe, "config", {}).get("is_distilled")
+    if distilled is not None:  # FLUX.2 [klein] runs twice for it, unless it has few steps
+        if distilled:
+            raise InputError(
+                "guidance: a model distilled to few steps ignores it; use guidance=none"
+            )
+        return
     config = getattr(getattr(loaded.pipe, "transformer", None), "config", {})
     if not config.get("guidance_embeds", True):
         other = "use true_cfg" if "true_cfg_scale" in loaded.known else "use guidance=none"

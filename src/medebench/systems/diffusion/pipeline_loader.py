@@ -24,6 +24,7 @@ PARTS = "medebench.pipeline_parts"
 Accept = tuple[str, ...]
 INSTRUCTION: Accept = ("prompt", "image")
 
+_LARGEST = dict.fromkeys(("Flux2Pipeline", "Flux2KleinPipeline"), 1024 * 1024)
 _SCHEDULERS = {
     "euler-ancestral": "EulerAncestralDiscreteScheduler",
     "euler": "EulerDiscreteScheduler",
@@ -43,6 +44,9 @@ class Loaded:
     size: int
     #: The arguments that the pipeline's call knows, with their defaults.
     known: dict[str, Any]
+    #: An input picture of more pixels is made smaller by the pipeline, and so no longer lies on the
+    #: one that it makes.
+    largest: int | None = None
 
     @property
     def kind(self) -> str:
@@ -77,7 +81,8 @@ def load(
             raise
         except Exception as error:
             raise _unloadable(weights.name, f"cannot be put on {device}", error) from error
-    return Loaded(pipe, device, dtype, _multiple(pipe), _own_size(pipe), known)
+    sizes = _multiple(pipe), _own_size(pipe)
+    return Loaded(pipe, device, dtype, *sizes, known, _LARGEST.get(type(pipe).__name__))
 
 
 def open_pipeline(

@@ -73,6 +73,13 @@ class FluxKontext(DiffusionEditor):
     example = "flux-kontext:offload=model"
 
 
+class Flux2(DiffusionEditor):
+    summary = "FLUX.2 with its authors' settings; can be shown other cases"
+    Settings = preset(model="black-forest-labs/FLUX.2-dev", steps=50, guidance=4.0, size=1024)
+    needs = "weights (gated), torchvision; about 135 GB on a GPU, 77 GB with offload=model"
+    example = "flux2:black-forest-labs/FLUX.2-klein-base-4B"
+
+
 class QwenImageEdit(DiffusionEditor):
     summary = "Qwen-Image-Edit with its authors' settings; can be shown other cases"
     Settings = preset(model="Qwen/Qwen-Image-Edit-2509", steps=40, true_cfg=4.0, size=1024)

@@ -1,0 +1,233 @@
+"""Whole experiments on a tiny pipeline: what is done, what is not done again, what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import medebench as mb
+from medebench.audit.related_cases import kin
+from medebench.cli import app
+from medebench.systems import find_system
+from medebench.tuning.tuning_arms import exchanged, plan_trainings
+from medebench.tuning.tuning_folder import FINISHED, read_tuning
+from medebench.tuning.tuning_read import read_outcome
+from tests.conftest import REPOSITORY, write_set
+from tests.patience import wait_until
+from tests.tiny_pipelines import QUIET, tiny_instruct_pix2pix
+
+pytestmark = QUIET
+
+DESIGN = {
+    "samples": (0, 1, 2),
+    "draws": 1,
+    "seeds": 1,
+    "steps_per_sample": 1,
+    "tasks": ("Remove moles",),
+    "test": 3,
+    "elsewhere": 2,
+    "metrics": "cp,edit_completion",
+    "devices": "cpu",
+    "workers": 1,
+}
+OPTIONS = "--samples 0,1,2 --draws 1 --seeds 1 --steps-per-sample 1 --test 3 --elsewhere 2"
+OPTIONS += " --metrics cp,edit_completion --devices cpu --workers 1"
+
+
+@pytest.fixture(scope="module")
+def brought(tmp_path_factory) -> tuple[Path, str]:
+    """Sixteen cases of two tasks, and a system."""
+    folder = tmp_path_factory.mktemp("brought")
+    tiny = tiny_instruct_pix2pix(folder / "tiny")
+    return write_set(folder / "set", 16), f"diffusers:{tiny},steps=1,size=64"
+
+
+@pytest.fixture(scope="module")
+def done(brought, tmp_path_factory) -> mb.TuningResult:
+    return mb.tune(*brought, tmp_path_factory.mktemp("tuning") / "out", **DESIGN)
+
+
+def stamps(path: Path) -> dict[str, int]:
+    return {str(one): one.stat().st_mtime_ns for one in sorted(path.rglob(FINISHED))}
+
+
+def test_all_arms_are_tested_on_the_same_cases(done, brought):
+    outcome = done.outcome
+    assert not done.crashed and not outcome.open and not done.stopped
+    (fold,) = outcome.folds
+    rows = outcome.scores.filter(pl.col("metric") == "cp")
+    tested = rows.filter(~pl.col("elsewhere")).group_by("arm", "samples").agg(pl.col("case").sort())
+    found = {(arm, samples): tuple(cases) for arm, samples, cases in tested.iter_rows()}
+    trained = {("per-sample", 1), ("per-sample", 2), ("same-steps", 1), ("same-steps", 2)}
+    controls = {("shuffled", 2), ("other-task", 2)}
+    untrained = {(arm, 0) for arm in ("untouched", "blank", "copy", "reference")}
+    assert found.keys() == trained | controls | untrained
+    assert set(found.values()) == {fold.test} and len(fold.test) == 3
+    further = rows.filter(pl.col("elsewhere"))
+    assert set(further["arm"]) == {arm for arm, _ in trained | controls} | {"untouched"}
+    (others,) = read_tuning(done.path).split.elsewhere.values()
+    assert set(further["case"]) == set(others) and len(others) == 2
+    cases = mb.load_cases(brought[0])
+    assert {cases[one].task for one in others} == {"Whiten teeth"}
+    assert rows.filter(pl.col("arm") == "copy")["value"].to_list() == [1.0] * 3
+    assert rows["source"].null_count() == 0
+
+
+def test_nothing_of_the_test_is_learned_from(done, brought):
+    folder, cases = read_tuning(done.path), mb.load_cases(brought[0])
+    groups = kin(cases)
+    planned = plan_trainings(folder.design, folder.split)
+    # Two pairs in two steps are one training of two arms.
+    assert [one.arms for one in planned] == [
+        ("per-sample",),
+        ("per-sample", "same-steps"),
+        ("same-steps",),
+        ("shuffled",),
+        ("other-task",),
+    ]
+    assert len(done.outcome.trainings) == 5
+    held = {groups[one] for fold in folder.split.folds for one in fold.test}
+    held |= {groups[one] for one in folder.split.elsewhere["Remove moles"]}
+    for one in planned:
+        told = json.loads((folder.training(one) / "adapter" / "training.json").read_text())
+        assert told["pairs"] == [list(pair) for pair in one.pairs]
+        assert told["steps"] == one.training.steps
+        assert not held & {groups[case] for pair in one.pairs for case in pair}
+        same_task = {cases[case].task == "Remove moles" for case in one.training.cases}
+        assert same_task == {one.training.arm != "other-task"}
+        if one.training.arm == "shuffled":
+            assert all(shown != taught for shown, taught in one.pairs)
+    near = done.outcome.nearest
+    assert set(near["arm"]) == {"per-sample", "same-steps", "shuffled", "other-task"}
+    assert near["to_training"].min() > 0 and near["to_other"].min() > 0
+
+
+def test_what_is_learned_is_a_system_with_other_outputs(done):
+    folder = read_tuning(done.path)
+    first = folder.training(plan_trainings(folder.design, folder.split)[1])
+    assert find_system(str(first / "adapter")).name == "diffusers"
+    run, untouched = mb.open_run(first / "run"), mb.open_run(folder.untrained("untouched"))
+    assert {case.id for case in run.cases} == {case.id for case in untouched.cases}
+    with run.ledger() as one, untouched.ledger() as other:
+        seeds = [{key: row.seed for key, row in each.outputs().items()} for each in (one, other)]
+    assert seeds[0] == seeds[1]
+    card = (first / "adapter" / "README.md").read_text()
+    assert "Remove moles" in card and "per-sample and same-steps" in card
+
+
+def test_the_primary_score_is_written_before_anything_runs(done):
+    told = json.loads((done.path / "tuning.json").read_text())
+    assert told["design"]["primary"] == "edit_completion"
+    assert told["design"]["steps"] == 2 and told["design"]["controls_at"] == [2]
+    assert told["facts"]["metrics"]["cp"]["better"] == "higher"
+    assert (done.path / "tuning.json").stat().st_mtime_ns < min(stamps(done.path).values())
+
+
+def test_again_does_nothing_and_more_draws_only_add(done, brought):
+    before = stamps(done.path)
+    assert len(before) == 5
+    again = mb.tune(*brought, done.path, **DESIGN)
+    assert stamps(done.path) == before
+    assert again.outcome.scores.equals(done.outcome.scores)
+    estimate = mb.tune(*brought, done.path, **{**DESIGN, "draws": 2}, dry_run=True).estimate
+    assert (estimate.trainings, estimate.done, estimate.steps) == (10, 5, 9)
+    assert estimate.outputs == 5 * 5 and estimate.seconds > 0 and estimate.disk > 0
+    assert json.loads((done.path / "tuning.json").read_text())["design"]["draws"] == 1
+    half = json.loads((done.path / "tuning.json").read_text())
+    half["design"]["draws"] = 1
+    assert not read_outcome(done.path).open
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"steps_per_sample": 2}, r"steps_per_sample is 1 there, 2 now\); only draws, seeds and"),
+        ({"primary": "cp"}, "primary is 'edit_completion' there, 'cp' now"),
+        ({"train": {"rank": 2}}, "train.rank is 16 there, 2 now"),
+        ({"samples": (0, 1)}, r"samples is \[0, 1, 2\] there, \[0, 1\] now"),
+        ({"test": 2}, "test is 3 there, 2 now"),
+        ({"primary": "lpips"}, "primary: 'lpips' is not computed; there are: cp, edit_completion"),
+        ({"tasks": ("Nose",)}, "tasks: no task 'Nose' with reference images; there are: Remove"),
+        ({"samples": (0, 9)}, "'Remove moles' has 8 pairs in 8 independent groups, which leaves 7"),
+        ({"samples": (4, 0)}, "samples: numbers from 0 up"),
+        ({"samples": (0,)}, "samples: name at least one number above 0"),
+        ({"arms": ("shuffled",)}, "arms: controls alone say nothing"),
+        ({"arms": ("per-sample", "x")}, "arms: no arm 'x'; there are: per-sample, same-steps"),
+        ({"samples": (0, 1), "arms": ("per-sample", "shuffled")}, "one pair cannot be shuffled"),
+        ({"controls_at": (3,)}, "controls_at: 3 is not among 1 to 2 samples"),
+        ({"metrics": "change_inside", "primary": "change_inside"}, "neither better high nor low"),
+        ({"judge": "nobody"}, "no judge 'nobody'"),
+        ({"in_context": "blur"}, "in_context: "),
+        ({"devices": "cuda:7"}, "devices: no 'cuda:7' here"),
+        ({"keep": "nothing"}, "keep: 'nothing': choose adapters or scores"),
+        ({"train": {"rnak": 2}}, "train: no setting 'rnak'"),
+    ],
+)
+def test_refused_before_any_work(done, brought, changed, told):
+    before = stamps(done.path), (done.path / "tuning.json").read_bytes()
+    with pytest.raises(mb.InputError, match=told) as error:
+        mb.tune(*brought, done.path, **{**DESIGN, **changed})
+    assert "\n" not in str(error.value)
+    assert (stamps(done.path), (done.path / "tuning.json").read_bytes()) == before
+
+
+def test_other_folders_and_systems_are_refused(brought, tmp_path):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("")
+    with pytest.raises(mb.InputError, match="file: is a file; choose another --out"):
+        mb.tune(*brought, tmp_path / "file", **DESIGN)
+    with pytest.raises(mb.InputError, match="mine: is not empty and not a tuning experiment"):
+        mb.tune(*brought, tmp_path / "mine", **DESIGN)
+    with pytest.raises(mb.InputError, match="blur: is no diffusion model"):
+        mb.tune(brought[0], "blur", tmp_path / "out", **DESIGN)
+    assert not (tmp_path / "out").exists()
+
+
+def test_killed_and_continued_it_comes_to_the_same(done, brought, tmp_path):
+    out = tmp_path / "out"
+    words = ["tune", str(brought[0]), "--system", brought[1], "--out", str(out)]
+    words += [*OPTIONS.split(), "--task", "Remove moles"]
+    process = subprocess.Popen([sys.executable, "-m", "medebench", *words], cwd=REPOSITORY)
+    wait_until(lambda: len(stamps(out)) >= 2)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    before = stamps(out)
+    half = read_outcome(out)
+    assert half.open and set(half.open.values()) == {"not done yet"}
+    assert len(half.trainings) == len(before) < 5
+    # A piece of foreign work in the place of a training: that one alone is not done.
+    folder = read_tuning(out)
+    last = folder.training(plan_trainings(folder.design, folder.split)[-1]) / "adapter"
+    last.mkdir(parents=True)
+    (last / "weights.txt").write_text("mine")
+    result = CliRunner().invoke(app, [*words, "--json"])
+    assert result.exit_code == 1, result.output
+    told = json.loads(result.stdout)
+    (name,) = told["crashed"]
+    assert name == "Remove moles/other-task-n2-draw0-seed0" and "no training" in told["open"][name]
+    assert {one: at for one, at in stamps(out).items() if one in before} == before
+    os.remove(last / "weights.txt")
+    result = CliRunner().invoke(app, [*words, "--json"])
+    assert result.exit_code == 0, result.output
+    assert read_outcome(out).scores.equals(done.outcome.scores)
+    for path in done.path.rglob("adapter/*.safetensors"):
+        assert (out / path.relative_to(done.path)).read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("count", [2, 3, 7])
+def test_shuffled_targets_are_all_of_others(count):
+    cases = [str(number) for number in range(count)]
+    orders = {exchanged(str(key), cases) for key in range(20)}
+    for order in orders:
+        assert sorted(order) == cases
+        assert all(one != other for one, other in zip(cases, order, strict=True))
+    assert len(orders) == (1 if count == 2 else 2) or count == 7
