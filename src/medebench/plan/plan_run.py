@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from medebench.metrics import AnyMetric, find_learned, find_metrics
 from medebench.plan.plan_model import AdoptEntry, Plan, SystemEntry, load_plan
 from medebench.plan.sweep import Aim, choose, find_aim, find_sweep
 from medebench.progress import Bar, no_bar
+from medebench.page.section import Section
 from medebench.reporting import Report, build_report
 from medebench.runs import Run, adopt, generate, ground, open_run, score
 from medebench.runs.adoption import match_outputs
@@ -32,10 +34,12 @@ from medebench.settings import in_words, read_settings, split_name
 from medebench.systems import SYSTEMS, SystemInstance, find_system
 from medebench.systems.system_folder import system_folder
 from medebench.tasks import Task, find_task
+from medebench.tuning.page import tuning_section
 from medebench.tuning.tuning_call import TuningResult
 
 #: Folder of the experiment under `tuning`.
 TUNING = "tuning"
+REPORT = "report"
 
 
 @dataclass(frozen=True)
@@ -160,9 +164,12 @@ class _Job:
         ]
         if not runs and model.tuning is None:
             raise MedebenchError("\n".join(self.stopped))
-        report = self._reported(runs) if runs else None
+        report = self._scored(runs) if runs else None
         failed = sum(map(_failed, runs))
         stopped, tuning = tuple(self.stopped), self._tuning()
+        # Trainings take days: the report is there before, and says more afterwards.
+        if report is not None and (learned := self._learned(tuning)) is not None:
+            report = self._reported(runs, [learned])
         return PlanResult(runs, report, failed, self.skipped, stopped, self.failures, tuning)
 
     def _tuning(self) -> TuningResult | None:
@@ -177,29 +184,42 @@ class _Job:
             bar=self.bar,
         )
 
-    def _reported(self, runs: list[Run]) -> Report | None:
+    def _learned(self, tuning: TuningResult | None) -> Section | None:
+        """The experiment as a section of the report; None where there is nothing to say yet."""
+        if tuning is None or tuning.outcome is None or tuning.answers is None:
+            return None
+        page = ""
+        if tuning.index is not None:
+            page = Path(os.path.relpath(tuning.index, self.plan.out / REPORT)).as_posix()
+        return tuning_section(tuning.outcome, tuning.answers, page=page)
+
+    def _scored(self, runs: list[Run]) -> Report | None:
         model = self.plan.model
         self._score("scoring", runs, self.metrics, self.judge, model.without)
         if self.thresholds is not None:
             with self.bar("grounding") as progress:
                 ground(runs, thresholds=self.thresholds, progress=progress, **self.how)
-        report = None
-        if model.report is not None:
-            with self.bar("reporting") as progress:
-                report = build_report(
-                    runs,
-                    self.plan.out / "report",
-                    headline=model.report.headline,
-                    title=model.report.title,
-                    published=model.report.published,
-                    failures=model.report.failures,
-                    scale=model.report.scale,
-                    audit=model.report.audit,
-                    without=model.without,
-                    workers=self.how["workers"],
-                    progress=progress,
-                )
-        return report
+        return self._reported(runs)
+
+    def _reported(self, runs: list[Run], sections: Sequence[Section] = ()) -> Report | None:
+        model = self.plan.model
+        if model.report is None:
+            return None
+        with self.bar("reporting") as progress:
+            return build_report(
+                runs,
+                self.plan.out / REPORT,
+                headline=model.report.headline,
+                title=model.report.title,
+                published=model.report.published,
+                failures=model.report.failures,
+                scale=model.report.scale,
+                audit=model.report.audit,
+                without=model.without,
+                sections=sections,
+                workers=self.how["workers"],
+                progress=progress,
+            )
 
     def _names(self) -> list[str]:
         names = [_run_name(one.entry, one.chosen[0]) for one in self.systems]

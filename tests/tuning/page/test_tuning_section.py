@@ -31,3 +31,4 @@ def test_stands_in_the_report_with_its_files(usual: Pair, tmp_path: Path):
     # The styles are the section's own: nothing else in the report changes its looks.
     style = (folder / "assets" / "tuning.css").read_text()
     assert style.split("*/", 1)[1].strip().startswith(".learning {")
+    assert all(line.startswith((" ", "}", ".learning")) for line in style.splitlines()[1:])

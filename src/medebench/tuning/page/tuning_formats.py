@@ -130,11 +130,15 @@ def arm_title(arm: Arm, design: TuningDesign) -> str:
     return f"{ARMS[arm].label} ({counts[0]:,} at every point)" if counts else ARMS[arm].label
 
 
-def change_cell(one: Estimate, decimals: int) -> Cell:
-    """A difference with its sign; bold where its interval leaves out 0."""
+#: What a number in bold says, and the level it is meant at.
+BOLD, LEVEL = "Bold: below 0.05 after Holm’s correction.", 0.05
+
+
+def change_cell(one: Estimate, decimals: int, p_holm: float | None = None) -> Cell:
+    """A difference with its sign; bold where it is one after all corrections."""
     if one.value is None:
         return Cell(NONE, reason=one.reason)
-    sure = one.interval is not None and (one.interval.low > 0 or one.interval.high < 0)
+    sure = p_holm is not None and p_holm < LEVEL
     part = "" if one.n == one.of else f"{one.n}/{one.of}"
     ends = between(one.interval, decimals, signed=True)
     text = number(one.value, decimals, signed=True)

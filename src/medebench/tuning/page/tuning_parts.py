@@ -75,7 +75,7 @@ class Parts:
                 curves[:1],
                 more=curves[1:],
                 files=[("points.csv", "all points")],
-            ),
+            ) if curves else None,
             self._samples(),
             self._of_scores("changes", "Changes from the untouched model", "Changes", lead, rest),
             self._of_scores(

@@ -12,6 +12,7 @@ from medebench.page.score_columns import Score
 from medebench.page.table import Cell, Column, Group, Row, Table, cell
 from medebench.tuning.page.tuning_formats import (
     ARMS,
+    BOLD,
     QUESTIONS,
     TRAINED,
     arm_text,
@@ -30,7 +31,6 @@ _DETECTABLE = (
     "Detectable: the smallest true difference that this design would have found in 80 of 100 "
     "repetitions."
 )
-_BOLD = "Bold: the 95 % interval leaves out 0."
 
 
 def changes_table(outcome: TuningOutcome, answers: TuningAnswers, score: Score) -> Table:
@@ -44,7 +44,7 @@ def changes_table(outcome: TuningOutcome, answers: TuningAnswers, score: Score) 
     heads = (Column(score.label, better=score.better), Column("Change"), *_TEST)
     notes = (
         "Change: less the untouched model on the same test cases; of what is shown in context, "
-        f"less the same system shown nothing. {_BOLD}",
+        f"less the same system shown nothing. {BOLD}",
         _DETECTABLE,
     )
     title = f"{score.label}: change from the untouched model"
@@ -57,12 +57,13 @@ def _place(point: CurvePoint) -> tuple[int, int]:
 
 def _change(point: CurvePoint, score: Score) -> Row:
     look = ARMS[point.arm]
-    own = point.arm == "untouched"
+    # What others are compared with.
+    own = point.samples == 0 and point.arm in ("untouched", "in-context")
     return Row(
         arm_text(point.arm, point.samples),
         [
             cell(point.mean, score.decimals),
-            Cell(NONE) if own else change_cell(point.change, score.decimals),
+            Cell(NONE) if own else change_cell(point.change, score.decimals, point.p_holm),
             p_cell(point.p),
             p_cell(point.p_holm),
             Cell(NONE) if own else number_cell(point.detectable, score.decimals),
@@ -84,7 +85,7 @@ def contrasts_table(outcome: TuningOutcome, answers: TuningAnswers, score: Score
                 cells = [
                     Cell(arm_text(*one.left)),
                     Cell(arm_text(*one.right)),
-                    change_cell(one.difference, score.decimals),
+                    change_cell(one.difference, score.decimals, one.p_holm),
                     p_cell(one.p),
                     p_cell(one.p_holm),
                     number_cell(one.detectable, score.decimals),
@@ -95,7 +96,7 @@ def contrasts_table(outcome: TuningOutcome, answers: TuningAnswers, score: Score
     if not groups:
         return None
     heads = (Column("First", "left"), Column("Second", "left"), Column("First less second"), *_TEST)
-    notes = (f"On the same test cases. {_BOLD}", _DETECTABLE)
+    notes = (f"On the same test cases. {BOLD}", _DETECTABLE)
     title = f"{score.label}: arms side by side"
     return Table([Column("Task", "left"), *heads], groups, title, "", notes, "tab:contrasts")
 
@@ -112,7 +113,7 @@ def trend_table(
             for one in sorted(mine, key=lambda one: list(ARMS).index(one.arm)):
                 cells = [
                     Cell(ARMS[one.arm].label),
-                    change_cell(one.slope, score.decimals),
+                    change_cell(one.slope, score.decimals, one.p_holm),
                     p_cell(one.p),
                     p_cell(one.p_holm),
                     number_cell(one.detectable, score.decimals),
@@ -123,7 +124,7 @@ def trend_table(
     if not groups:
         return None
     heads = (Column("Arm", "left"), Column("For each doubling"), *_TEST)
-    notes = (f"Change of the score for each doubling of the pairs, above 0 pairs. {_BOLD}",)
+    notes = (f"Change of the score for each doubling of the pairs, above 0 pairs. {BOLD}",)
     columns = [Column("Task", "left"), *heads]
     return Table(columns, groups, "Trend", "", (*notes, _DETECTABLE), "tab:trend")
 
@@ -145,7 +146,9 @@ def forgetting_table(
                 for score in shown:
                     one = found.get((task, arm, samples, score.name))
                     cells += [
-                        Cell(NONE) if one is None else change_cell(one.change, score.decimals),
+                        Cell(NONE)
+                        if one is None
+                        else change_cell(one.change, score.decimals, one.p_holm),
                         p_cell(None if one is None else one.p_holm),
                     ]
                 look = ARMS[arm]
@@ -159,7 +162,7 @@ def forgetting_table(
     ]
     notes = (
         "Scores on cases of other tasks after learning this one, less the untouched model’s. "
-        + _BOLD,
+        + BOLD,
     )
     columns = [Column("Arm", "left"), *heads]
     return Table(columns, groups, "Forgetting", "", notes, "tab:forgetting")
