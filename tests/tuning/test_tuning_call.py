@@ -34,12 +34,12 @@ DESIGN = {
     "tasks": ("Remove moles",),
     "test": 3,
     "elsewhere": 2,
-    "metrics": "cp,edit_completion",
+    "metrics": "cp,edit_residual",
     "devices": "cpu",
     "workers": 1,
 }
 OPTIONS = "--samples 0,1,2 --draws 1 --seeds 1 --steps-per-sample 1 --test 3 --elsewhere 2"
-OPTIONS += " --metrics cp,edit_completion --devices cpu --workers 1"
+OPTIONS += " --metrics cp,edit_residual --devices cpu --workers 1"
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +125,7 @@ def test_what_is_learned_is_a_system_with_other_outputs(done):
 
 def test_the_primary_score_is_written_before_anything_runs(done):
     told = json.loads((done.path / "tuning.json").read_text())
-    assert told["design"]["primary"] == "edit_completion"
+    assert told["design"]["primary"] == "edit_residual"
     assert told["design"]["steps"] == 2 and told["design"]["controls_at"] == [2]
     assert told["facts"]["metrics"]["cp"]["better"] == "higher"
     assert (done.path / "tuning.json").stat().st_mtime_ns < min(stamps(done.path).values())
@@ -150,11 +150,11 @@ def test_again_does_nothing_and_more_draws_only_add(done, brought):
     ("changed", "told"),
     [
         ({"steps_per_sample": 2}, r"steps_per_sample is 1 there, 2 now\); only draws, seeds and"),
-        ({"primary": "cp"}, "primary is 'edit_completion' there, 'cp' now"),
+        ({"primary": "cp"}, "primary is 'edit_residual' there, 'cp' now"),
         ({"train": {"rank": 2}}, "train.rank is 16 there, 2 now"),
         ({"samples": (0, 1)}, r"samples is \[0, 1, 2\] there, \[0, 1\] now"),
         ({"test": 2}, "test is 3 there, 2 now"),
-        ({"primary": "lpips"}, "primary: 'lpips' is not computed; there are: cp, edit_completion"),
+        ({"primary": "lpips"}, "primary: 'lpips' is not computed; there are: cp, edit_residual"),
         ({"tasks": ("Nose",)}, "tasks: no task 'Nose' with reference images; there are: Remove"),
         ({"samples": (0, 9)}, "'Remove moles' has 8 pairs in 8 independent groups, which leaves 7"),
         ({"samples": (4, 0)}, "samples: numbers from 0 up"),
@@ -229,7 +229,7 @@ def test_a_plan_does_the_same(done, brought, tmp_path):
     shutil.copytree(done.path, tmp_path / "medebench-plan" / "tuning")
     before = stamps(tmp_path)
     given = {name: one for name, one in DESIGN.items() if name != "workers"}
-    given |= {"system": brought[1], "metrics": ["cp", "edit_completion"]}
+    given |= {"system": brought[1], "metrics": ["cp", "edit_residual"]}
     plan = {"cases": str(brought[0]), "tuning": json.loads(json.dumps(given))}
     (tmp_path / "plan.yaml").write_text(json.dumps(plan))
     made = mb.run_plan(tmp_path / "plan.yaml")
@@ -237,7 +237,7 @@ def test_a_plan_does_the_same(done, brought, tmp_path):
     assert made.tuning.outcome.scores.equals(done.outcome.scores)
     assert stamps(tmp_path) == before
     assert made.tuning.index.is_file() and made.tuning.words
-    assert made.tuning.answers.primary == "edit_completion"
+    assert made.tuning.answers.primary == "edit_residual"
 
 
 @pytest.mark.parametrize("count", [2, 3, 7])

@@ -54,8 +54,9 @@ from medebench.tuning.tuning_split import TaskCases, choose_tasks, find_tasks, s
 from medebench.tuning.tuning_workers import find_places
 
 ARMS: tuple[Arm, ...] = get_args(Arm)
-#: The score that decides where none is named: how much of the change is done, judged by pixels.
-_PRIMARY = "edit_completion"
+#: The score that decides where neither it nor a judge is named: how far the output is from what
+#: should come out. Not how much is done, which is neither better high nor low beyond 1.
+_PRIMARY = "edit_residual"
 
 
 @dataclass(frozen=True)
@@ -250,7 +251,7 @@ def prepare(
     judge = judge_for(whole.task, given.judge) if given.judge else None
     known = _directions(measured, judge)
     design = replace(given, metrics=tuple(call for call, _ in measured))
-    design = replace(design, primary=_primary(given, known, before))
+    design = replace(design, primary=_primary(given, known, before, judge))
     with bar("comparing images"):
         groups = kin(whole)
     tasks = find_tasks(whole, groups)
@@ -366,8 +367,13 @@ def _directions(metrics: Sequence[tuple[str, AnyMetric]], judge: Judge | None) -
     return known | dict.fromkeys(judge.scores if judge is not None else (), "higher")
 
 
-def _primary(design: TuningDesign, known: Mapping[str, str], before: TuningFolder | None) -> str:
-    """The score that decides: named, as before, or the first that says how much is done."""
+def _primary(
+    design: TuningDesign,
+    known: Mapping[str, str],
+    before: TuningFolder | None,
+    judge: Judge | None,
+) -> str:
+    """The score that decides: named, as before, the judge's first, or what is missed."""
     decisive = [name for name, better in known.items() if better != "neither"]
     if design.primary:
         if design.primary not in known:
@@ -381,6 +387,8 @@ def _primary(design: TuningDesign, known: Mapping[str, str], before: TuningFolde
         return before.design.primary
     if not decisive:
         raise InputError("primary: no metric says what is better; name one in metrics")
+    if judge is not None:
+        return judge.scores[0]
     return _PRIMARY if _PRIMARY in decisive else decisive[0]
 
 
