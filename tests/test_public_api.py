@@ -10,6 +10,7 @@ import pkgutil
 import re
 import types
 import typing
+import warnings
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -20,7 +21,7 @@ import pytest
 
 import medebench as mb
 from medebench.page.table import Cell, Column, Group, Row
-from tests.conftest import load_tool
+from tests.conftest import load_tool, write_set
 from tests.stresstest.own_data import write_data, write_plan, write_table
 
 PUBLIC = {name: getattr(mb, name) for name in mb.__all__ if not name.startswith("_")}
@@ -113,6 +114,20 @@ def _plan(folder: Path) -> Path:
     return path
 
 
+#: An experiment of one training on a tiny model.
+SMALL: dict[str, Any] = {"samples": (0, 1), "draws": 1, "seeds": 1, "test": 2}
+SMALL |= {"arms": ("per-sample",), "devices": "cpu", "tasks": ("Remove moles",)}
+
+
+def _brought(folder: Path) -> tuple[Path, str]:
+    from tests.tiny_pipelines import tiny_instruct_pix2pix
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        tiny = tiny_instruct_pix2pix(folder / "tiny")
+    return write_set(folder / "set", 8), f"diffusers:{tiny},steps=1,size=64"
+
+
 def _rankings(folder: Path) -> Path:
     rows = [f"{who},{case},vq,{rank}" for who in "ab" for case in "1234" for rank in ("x,1", "y,2")]
     path = folder / "rankings.csv"
@@ -171,6 +186,7 @@ CALLS: dict[str, Callable[[mb.Run, Path], Any]] = {
     "score": lambda run, to: mb.score(run, "ssim"),
     "ssim": lambda run, to: mb.ssim(BEFORE, OUTPUT),
     "stress": lambda run, to: _stress(to / "stress").tests,
+    "tune": lambda run, to: mb.tune(*_brought(to), to / "t", **SMALL, dry_run=True).estimate,
     "study_results": lambda run, to: mb.study_results(_rankings(to)).models,
 }
 

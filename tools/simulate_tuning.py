@@ -143,7 +143,7 @@ def true_change(world: World, plan: Plan, share: float, seed: int) -> tuple[floa
     """Mean change, and mean score after training, without end of everything."""
     if world.scores in ("normal", "skewed"):
         return 0.0, 0.0
-    generator, size = np.random.default_rng(seed), 4_000_000
+    generator, size = np.random.default_rng(seed), 2_000_000
     normal = generator.normal
     level = normal(size=size)
     latent = level + world.case * normal(size=size) + world.crossing * normal(size=size)

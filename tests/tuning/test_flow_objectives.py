@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import json
+import re
+import shutil
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +22,21 @@ pytest.importorskip("peft")
 import torch
 from peft import LoraConfig
 
+import medebench as mb
+from medebench.systems import find_system
+from medebench.systems.diffusion import diffusion_device, pipeline_loader
 from medebench.systems.diffusion.diffusion_settings import DiffusionSettings
 from medebench.systems.diffusion.pipeline_call import call_arguments
 from medebench.systems.diffusion.pipeline_loader import Loaded
 from medebench.tuning.objectives.objective import Draw
 from medebench.tuning.objectives.objective_lookup import objective_for
 from medebench.tuning.pairs import TrainPair
+from medebench.tuning.train_adapter import train_adapter, training_problem
 from medebench.tuning.train_settings import TrainSettings
 from tests import tiny_pipelines as tiny
 from tests.conftest import draw as drawn
 from tests.tuning import flow_by_hand
+from tests.tuning.tiny_training import request_for, tiny_cases, tiny_pairs
 
 pytestmark = tiny.QUIET
 FAMILIES = ("kontext", "flux2", "flux2_klein", "qwen", "qwen_first")
@@ -109,10 +118,10 @@ def make_pairs(count: int, side: int = 64) -> list[TrainPair]:
     return made
 
 
-def adapt(pipe: Any, objective: Any, random: bool = True) -> list[torch.nn.Parameter]:
+def adapt(pipe: Any, objective: Any) -> list[torch.nn.Parameter]:
     targets = list(objective.lora_targets)
     torch.manual_seed(0)
-    config = LoraConfig(r=2, target_modules=targets, init_lora_weights=not random)
+    config = LoraConfig(r=2, target_modules=targets, init_lora_weights=False)
     pipe.transformer.add_adapter(config)
     return [one for one in pipe.transformer.parameters() if one.requires_grad]
 
@@ -139,12 +148,15 @@ def test_loss_and_gradient_are_those_of_plain_torch(family, pipe_of):
         torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)
 
 
+def loaded(pipe: Any) -> Loaded:
+    known = inspect.signature(pipe.__call__).parameters
+    return Loaded(pipe, "cpu", "float32", 8, 64, {k: one.default for k, one in known.items()})
+
+
 def called(pipe: Any, settings: DiffusionSettings, pair: TrainPair, seed: int) -> list[Any]:
     """What the transformer is given in an edit as a system makes it."""
-    known = inspect.signature(pipe.__call__).parameters
-    loaded = Loaded(pipe, "cpu", "float32", 8, 64, {k: one.default for k, one in known.items()})
     picture = Image.fromarray(pair.previous)
-    arguments = call_arguments(loaded, settings, [picture], [pair.prompt], [seed])
+    arguments = call_arguments(loaded(pipe), settings, [picture], [pair.prompt], [seed])
     seen: list[Any] = []
     hook = pipe.transformer.register_forward_pre_hook(
         lambda module, args, given: seen.append(given), with_kwargs=True
@@ -195,33 +207,166 @@ def test_the_transformer_is_given_what_the_pipelines_own_call_gives_it(family, p
                 assert ours[name] == theirs[name], name
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_a_lora_learns_and_nothing_else_changes(family, pipe_of):
-    pipe, pairs = pipe_of(family), make_pairs(4)
-    objective = objective_for(pipe, TrainSettings())
-    weights = adapt(pipe, objective, random=False)
-    adapter = {
-        f"transformer.{n}" for n, p in pipe.transformer.named_parameters() if p.requires_grad
-    }
-    before = states(pipe)
-    batch = objective.batch(pairs, torch.Generator())
-    fixed = objective.draw(batch, torch.Generator().manual_seed(0))
-    begin = objective.loss(batch, fixed).item()
-    optimizer = torch.optim.AdamW(weights, lr=4e-2)
-    for _ in range(16):
-        optimizer.zero_grad()
-        objective.loss(batch, fixed).backward()
-        optimizer.step()
-    end = objective.loss(batch, fixed).item()
-    assert end < 0.8 * begin
-    changed = {name for name, value in states(pipe).items() if not torch.equal(value, before[name])}
-    assert changed and changed <= adapter
-
-
 def states(pipe: Any) -> dict[str, torch.Tensor]:
+    """All weights but a LoRA's, by the names that they have without one."""
     return {
-        f"{part}.{name}": value.clone()
+        f"{part}.{name}".replace(".base_layer.", "."): value.clone()
         for part, module in pipe.components.items()
         if isinstance(module, torch.nn.Module)
         for name, value in module.state_dict().items()
+        if ".lora_" not in name
     }
+
+
+@pytest.fixture
+def system_of(
+    folders: Callable[[str], Path], pipe_of: Any, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str], str]:
+    """How a user names each; processors that want torchvision have others in their place."""
+
+    def get(family: str) -> str:
+        if family in ("flux2", "qwen"):
+            monkeypatch.setattr(diffusion_device, "is_installed", lambda name: True)
+            monkeypatch.setattr(
+                pipeline_loader, "open_pipeline", lambda weights, *_: load(family, weights.path)
+            )
+        return f"diffusers:{folders(family)},steps=2,size=64"
+
+    return get
+
+
+@pytest.mark.parametrize("family", ["kontext", "flux2", "flux2_klein", "qwen"])
+def test_a_lora_learns_changes_nothing_else_and_is_loaded_by_diffusers(
+    family, system_of, folders, tmp_path
+):
+    system, cases = system_of(family), tiny_cases(tmp_path / "cases")
+    request = request_for(system, cases, 12, batch=4, rate=0.04, rank=4, roi_weight=2)
+    before = {path: path.read_bytes() for path in folders(family).rglob("*") if path.is_file()}
+    trained = train_adapter(request, tmp_path / "adapter")
+    assert {path: path.read_bytes() for path in before} == before
+
+    plain, tuned = load(family, folders(family)), load(family, folders(family))
+    tuned.load_lora_weights(trained.folder)
+    assert tuned.get_active_adapters() == ["default_0"]
+    theirs = states(tuned)
+    assert all(torch.equal(value, theirs[name]) for name, value in states(plain).items())
+    losses = []
+    for pipe in (plain, tuned):
+        objective = objective_for(pipe, TrainSettings(roi_weight=2))
+        batch = objective.batch(tiny_pairs(), torch.Generator())
+        fixed = objective.draw(batch, torch.Generator().manual_seed(0))
+        with torch.no_grad():
+            losses.append(objective.loss(batch, fixed).item())
+    assert losses[1] < 0.8 * losses[0]
+
+    asked = mb.Request(mb.open_case(cases[0]), 0, 5)
+    ours = find_system(str(trained.folder)).system.edit(asked).image
+    assert not np.array_equal(ours, find_system(system).system.edit(asked).image)
+    settings = DiffusionSettings(model="x", steps=2)
+    picture = Image.fromarray(asked.case.previous.copy())
+    arguments = call_arguments(loaded(tuned), settings, [picture], [asked.instruction], [5])
+    tuned.set_progress_bar_config(disable=True)
+    made = tuned(**arguments).images[0]
+    assert np.array_equal(ours, np.round(made * 255).astype(np.uint8))
+
+
+@pytest.mark.parametrize(
+    ("family", "change", "words"),
+    [
+        ("kontext", {}, "method=full: FluxKontextPipeline is trained as lora only"),
+        ("flux2", {}, "method=full: Flux2Pipeline is trained as lora only"),
+        ("qwen", {}, "method=full: QwenImageEditPlusPipeline is trained as lora only"),
+        ("flux2_klein", {"is_distilled": True}, "distilled to few steps, .* use its base model"),
+        ("kontext", {"scheduler": ["diffusers", "DDIMScheduler"]}, "its scheduler is a DDIM"),
+        ("flux2", {"_class_name": "Flux2KleinKVPipeline"}, "KVPipeline is not trained here"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused_before_any_work(
+    family, change, words, system_of, folders, tmp_path
+):
+    system_of(family)
+    folder = tmp_path / "copy"
+    shutil.copytree(folders(family), folder)
+    index = folder / "model_index.json"
+    index.write_text(json.dumps(json.loads(index.read_text()) | change))
+    settings = TrainSettings(method="lora" if change else "full")
+    problem = training_problem(f"diffusers:{folder}", settings)
+    assert problem is not None and re.search(words, problem)
+    request = request_for(f"diffusers:{folder}", tiny_cases(tmp_path / "cases"), 2)
+    with pytest.raises(mb.MedebenchError, match=words):
+        train_adapter(replace(request, settings=settings), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_quantised_weights_are_refused_before_any_work(folders, tmp_path):
+    folder = tmp_path / "copy"
+    shutil.copytree(folders("kontext"), folder)
+    config = folder / "transformer" / "config.json"
+    told = {"quantization_config": {"quant_method": "bitsandbytes", "load_in_4bit": True}}
+    config.write_text(json.dumps(json.loads(config.read_text()) | told))
+    problem = training_problem(f"diffusers:{folder}", TrainSettings())
+    assert problem is not None and "transformer is quantised (bitsandbytes)" in problem
+    assert training_problem(f"diffusers:{folders('kontext')}", TrainSettings()) is None
+
+
+def test_times_are_the_logistic_of_normal_numbers_moved_as_the_pipeline_moves_its_own(pipe_of):
+    pipe = pipe_of("kontext")
+    objective = objective_for(pipe, TrainSettings())
+    (pair,) = make_pairs(1)
+    batch = objective.batch([pair] * 2000, torch.Generator())
+
+    def times() -> torch.Tensor:
+        return objective.draw(batch, torch.Generator().manual_seed(0)).times
+
+    plain = torch.logit(times())
+    assert abs(plain.mean()) < 0.1 and abs(plain.std() - 1) < 0.1
+    pipe.scheduler.register_to_config(shift=3.0)
+    torch.testing.assert_close(torch.logit(times()), plain + np.log(3), atol=1e-3, rtol=0)
+    # 256 of FLUX's tokens are moved by 0.5, 4096 by 1.15; here there are 64.
+    pipe.scheduler.register_to_config(use_dynamic_shifting=True)
+    moved = 0.5 - 0.65 * (256 - 64) / (4096 - 256)
+    torch.testing.assert_close(torch.logit(times()), plain + moved, atol=1e-3, rtol=0)
+
+
+@pytest.mark.parametrize("family", ["kontext", "flux2", "flux2_klein", "qwen"])
+def test_text_is_withheld_only_where_guidance_works_against_a_second_one(family, pipe_of):
+    objective = objective_for(pipe_of(family), TrainSettings(no_text=0.25))
+    (pair,) = make_pairs(1)
+    batch = objective.batch([pair] * 400, torch.Generator())
+    draw = objective.draw(batch, torch.Generator().manual_seed(0))
+    share = draw.no_text.float().mean().item()
+    assert not draw.no_image.any()
+    assert share == pytest.approx(0.25, abs=0.06) if family in BLANK else share == 0
+    never = objective_for(objective.pipe, TrainSettings(no_text=0))
+    assert "blank" not in never.batch([pair], torch.Generator()).text
+
+
+@pytest.mark.parametrize("family", ["kontext", "flux2", "qwen"])
+def test_texts_and_pictures_are_encoded_once(family, pipe_of):
+    pipe = pipe_of(family)
+    objective = objective_for(pipe, TrainSettings())
+    calls: list[str] = []
+    for name in ("text_encoder", "vae"):
+        part = getattr(pipe, name)
+        whole = part.forward if name == "text_encoder" else part.encode
+
+        def watch(*args: Any, whole: Any = whole, name: str = name, **given: Any) -> Any:
+            calls.append(name)
+            return whole(*args, **given)
+
+        setattr(part, "forward" if name == "text_encoder" else "encode", watch)
+    pairs = make_pairs(2)
+    first = objective.batch(pairs, torch.Generator())
+    assert sorted(calls) == ["text_encoder"] * (4 if family in BLANK else 2) + ["vae"] * 4
+    again = objective.batch(pairs[::-1], torch.Generator())
+    assert len(calls) == (8 if family in BLANK else 6)
+    assert torch.equal(first.target.flip(0), again.target)
+
+
+def test_flux2_shows_a_large_input_as_its_pipeline_does_and_refuses_a_small_one(pipe_of):
+    objective = objective_for(pipe_of("flux2_klein"), TrainSettings())
+    objective.pipe._encode_vae_image = lambda values, generator: values
+    # 1100 x 953 has a megapixel; sides are cut to multiples of 8.
+    assert objective.shown(np.zeros((1040, 1200, 3), np.uint8)).shape[-2:] == (952, 1096)
+    with pytest.raises(mb.InputError, match="at least 64px; choose a larger size"):
+        objective.shown(np.zeros((56, 64, 3), np.uint8))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -195,7 +195,7 @@ def test_other_folders_and_systems_are_refused(brought, tmp_path):
 def test_killed_and_continued_it_comes_to_the_same(done, brought, tmp_path):
     out = tmp_path / "out"
     words = ["tune", str(brought[0]), "--system", brought[1], "--out", str(out)]
-    words += [*OPTIONS.split(), "--task", "Remove moles"]
+    words += [*OPTIONS.split(), "--task", "Remove moles", "--keep", "scores"]
     process = subprocess.Popen([sys.executable, "-m", "medebench", *words], cwd=REPOSITORY)
     wait_until(lambda: len(stamps(out)) >= 2)
     process.send_signal(signal.SIGKILL)
@@ -204,23 +204,40 @@ def test_killed_and_continued_it_comes_to_the_same(done, brought, tmp_path):
     half = read_outcome(out)
     assert half.open and set(half.open.values()) == {"not done yet"}
     assert len(half.trainings) == len(before) < 5
-    # A piece of foreign work in the place of a training: that one alone is not done.
+    # Foreign work in the place of a training: that one alone is not done.
     folder = read_tuning(out)
     last = folder.training(plan_trainings(folder.design, folder.split)[-1]) / "adapter"
-    last.mkdir(parents=True)
-    (last / "weights.txt").write_text("mine")
+    last.mkdir(parents=True, exist_ok=True)
+    (last / "request.json").write_text("{}")
     result = CliRunner().invoke(app, [*words, "--json"])
     assert result.exit_code == 1, result.output
     told = json.loads(result.stdout)
     (name,) = told["crashed"]
-    assert name == "Remove moles/other-task-n2-draw0-seed0" and "no training" in told["open"][name]
+    assert name == "Remove moles/other-task-n2-draw0-seed0" and told["trainings"] == 4
+    assert "has another training" in told["open"][name] == told["crashed"][name]
     assert {one: at for one, at in stamps(out).items() if one in before} == before
-    os.remove(last / "weights.txt")
-    result = CliRunner().invoke(app, [*words, "--json"])
-    assert result.exit_code == 0, result.output
-    assert read_outcome(out).scores.equals(done.outcome.scores)
-    for path in done.path.rglob("adapter/*.safetensors"):
-        assert (out / path.relative_to(done.path)).read_bytes() == path.read_bytes()
+    rows = done.outcome.scores.filter(pl.col("arm") != "other-task")
+    assert read_outcome(out).scores.equals(rows)
+    # Only the scores are kept: what tells about a training stays.
+    for one in folder.path.glob("trainings/*/per*"):
+        kept = {file.suffix for file in (one / "adapter").rglob("*") if file.is_file()}
+        assert ".safetensors" not in kept and (one / "adapter" / "training.json").is_file()
+
+
+def test_a_plan_does_the_same(done, brought, tmp_path):
+    """Here it goes on with what is there, and has nothing to do."""
+    shutil.copytree(done.path, tmp_path / "medebench-plan" / "tuning")
+    before = stamps(tmp_path)
+    given = {name: one for name, one in DESIGN.items() if name != "workers"}
+    given |= {"system": brought[1], "metrics": ["cp", "edit_completion"]}
+    plan = {"cases": str(brought[0]), "tuning": json.loads(json.dumps(given))}
+    (tmp_path / "plan.yaml").write_text(json.dumps(plan))
+    made = mb.run_plan(tmp_path / "plan.yaml")
+    assert made.runs == [] and made.report is None
+    assert made.tuning.outcome.scores.equals(done.outcome.scores)
+    assert stamps(tmp_path) == before
+    assert made.tuning.index.is_file() and made.tuning.words
+    assert made.tuning.answers.primary == "edit_completion"
 
 
 @pytest.mark.parametrize("count", [2, 3, 7])

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from contextlib import closing, suppress
+from pathlib import Path
 
 import pytest
 
@@ -45,7 +46,7 @@ def _is_there(process: int) -> bool:
     with suppress(OSError):
         os.kill(process, 0)
         # One that ended and was not waited for is still listed.
-        return "(zombie)" not in open(f"/proc/{process}/status").read()
+        return "(zombie)" not in Path(f"/proc/{process}/status").read_text()
     return False
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from medebench.analysis.clusters import Floats, Indices
+from medebench.analysis.clusters import Floats, Indices, sum_by
 from medebench.analysis.macro import strata_of
 
 #: Passes over rows and columns of a table with gaps, and when they have come to rest.
@@ -79,21 +79,17 @@ class CrossedDesign:
         self.sources = source
         self.weights = _weights([task, _codes(task, case), fold, own_draw, own_seed])
         share = np.broadcast_to(np.asarray(overlap, dtype=np.float64), task.shape)
-        self.overlap = np.bincount(task, share) / np.bincount(task)
-        self.groups = [
-            Group(
-                int(task[rows[0]]),
-                rows,
-                *(np.unique(c[rows], return_inverse=True)[1] for c in (source, own_draw, own_seed)),
-                self.weights[rows],
-            )
-            for rows in _rows_of(fold)
-        ]
+        self.overlap = sum_by(task, share) / np.bincount(task)
+        self.groups = [self._group(rows, task, own_draw, own_seed) for rows in _rows_of(fold)]
         self._fold = fold
+
+    def _group(self, rows: Indices, task: Indices, draw: Indices, seed: Indices) -> Group:
+        source, draw, seed = (_codes(codes[rows]) for codes in (self.sources, draw, seed))
+        return Group(int(task[rows[0]]), rows, source, draw, seed, self.weights[rows])
 
     @cached_property
     def source_weights(self) -> Floats:
-        return np.bincount(self.sources, self.weights)
+        return sum_by(self.sources, self.weights)
 
     @cached_property
     def fewest_sources(self) -> int:
@@ -128,7 +124,7 @@ class CrossedDesign:
     def draw_part(self, group: Group, values: Floats) -> Part:
         """Between draws: their own variance, and what seeds, cases by draws and rest add to it."""
         inside = values[group.rows] * group.weights[:, None]
-        sums, shares = _sums(group.draws, inside), np.bincount(group.draws, group.weights)
+        sums, shares = _sums(group.draws, inside), sum_by(group.draws, group.weights)
         return Part(_between(sums, shares), group.n_draws - 1.0)
 
     def crossed_part(self, group: Group, values: Floats) -> Part:
@@ -143,7 +139,7 @@ class CrossedDesign:
             weights = group.weights[inside]
             if codes.max() > 0:
                 data = values[group.rows[inside]] * weights[:, None]
-                shares = np.bincount(codes, weights)
+                shares = sum_by(codes, weights)
                 parts.append(Part(_between(_sums(codes, data), shares), float(codes.max())))
         return _added(parts, values.shape[1])
 
@@ -185,7 +181,7 @@ def _weights(levels: Sequence[Indices]) -> Floats:
 def _sums(codes: Indices, data: Floats) -> Floats:
     """Sums of the rows of each code."""
     if data.shape[1] == 1:
-        return np.bincount(codes, data[:, 0])[:, None]
+        return sum_by(codes, data[:, 0])[:, None]
     there: NDArray[np.float64] = (np.arange(codes.max() + 1)[:, None] == codes).astype(np.float64)
     return np.asarray(there @ data)
 
@@ -206,7 +202,7 @@ def _interaction(values: Floats, weights: Floats, rows: Indices, columns: Indice
     in one pass where no cell is empty.
     """
     cells = _codes(rows, columns)
-    weight = np.bincount(cells, weights)
+    weight = sum_by(cells, weights)
     first = np.unique(cells, return_index=True)[1]
     row, column = (_codes(codes[first]) for codes in (rows, columns))
     freedom = len(weight) - row.max() - column.max() - 1.0
@@ -214,7 +210,7 @@ def _interaction(values: Floats, weights: Floats, rows: Indices, columns: Indice
         return Part(np.zeros(values.shape[1]), 0.0)
     rest = _sums(cells, values * weights[:, None]) / weight[:, None]
     size = float(np.abs(rest).max()) or 1.0
-    per_row, per_column = (np.bincount(codes, weight)[:, None] for codes in (row, column))
+    per_row, per_column = (sum_by(codes, weight)[:, None] for codes in (row, column))
     for _ in range(_PASSES):
         own = _sums(row, rest * weight[:, None]) / per_row
         rest = rest - own[row]

@@ -22,7 +22,7 @@ MOST_OVERLAP = 0.5
 SEEDS_SHARE = 0.5
 #: Draws that differ no more than this, in units of what cases by draws explain, are taken to be
 #: alike; three draws must be a little more so than many.
-ALIKE, ALIKE_FEW = 1.1, 1.0
+ALIKE, ALIKE_FEW = 1.25, 1.0
 #: Values differ by rounding only.
 _SAME = 1e-12
 
@@ -133,7 +133,9 @@ def crossed(design: CrossedDesign, values: Floats, bounds: Bounds = UNBOUNDED) -
     cases = design.case_parts(design.influence(values))
     own = np.asarray(sum(part.variance for part in cases))
     more = _skew(own, value, values, design, bounds)
-    squares = sum((more * part.variance) ** 2 / part.freedom for part in cases)
+    squares = np.zeros_like(own)
+    for part in cases:
+        squares = squares + (more * part.variance) ** 2 / part.freedom
     own = more * own
     alone = _ratio(own**2, squares)
     if not design.drawn or design.fewest_draws < LEAST_DRAWS:

@@ -32,6 +32,9 @@ def write_card(
     """`base` names the model that was trained, `weights` are its own, `pipeline` its class."""
     path = weights.path.parent if weights.single else weights.path
     modules = own_modules(_index(out, weights))
+    if (there := Path(base).expanduser()).exists():
+        # Where it lies on this machine is nobody's business.
+        base = there.absolute().name
     write_text(out / CARD, card_text(facts, base, pipeline, licence_of(path), modules))
 
 
@@ -40,17 +43,17 @@ def card_text(
 ) -> str:
     """Front matter as the hub reads it, and what a person must know before using the adapter."""
     full = facts["train"]["method"] == "full"
-    head: dict[str, Any] = {"license": licence}
+    # The hub takes no words of ours for a licence, and no base that is not a model of its own.
+    unknown = {"license": "other", "license_name": "unknown"}
+    head: dict[str, Any] = unknown if licence == UNKNOWN else {"license": licence}
     if is_hub_id(base):
         head |= {"base_model": base, "base_model_relation": "finetune" if full else "adapter"}
-    else:
-        head["base_model"] = base
     head |= {"library_name": "diffusers", "pipeline_tag": "image-to-image"}
     head["tags"] = ["medebench", "image-editing", *([] if full else ["lora"])]
     front = yaml.safe_dump(head, sort_keys=False, allow_unicode=True)
     kind = "all weights of its denoiser" if full else "a LoRA"
     title = f"{base}, trained further on {len(facts['pairs'])} pairs"
-    rows = _rows(facts, licence)
+    rows = _rows(facts, base, licence)
     return "\n".join(
         [
             f"---\n{front}---\n",
@@ -91,9 +94,10 @@ def _index(out: Path, weights: Weights) -> Mapping[str, Any]:
     return json.loads(path.read_text("utf-8")) if path.is_file() else weights.index
 
 
-def _rows(facts: Mapping[str, Any], licence: str) -> dict[str, Any]:
+def _rows(facts: Mapping[str, Any], base: str, licence: str) -> dict[str, Any]:
     card = dict(facts.get("card", {}))
     rows: dict[str, Any] = {
+        "base model": base,
         "base model's weights": facts["weights"],
         "base model's licence": licence,
         "settings of the system": in_words(facts["system_settings"]),
@@ -120,11 +124,10 @@ def _code(pipeline: str, base: str, full: bool, modules: Sequence[str]) -> list[
         # Only medebench knows where that lies.
         return []
     lines = [f"import {module}" for module in modules]
-    lines += [f"from diffusers import {pipeline}", ""]
-    if full:
-        return [*lines, f'pipe = {pipeline}.from_pretrained("THIS_FOLDER/pipeline")']
-    loaded = f'pipe = {pipeline}.from_pretrained("{base}")'
-    return [*lines, loaded, 'pipe.load_lora_weights("THIS_FOLDER")']
+    lines += ["import torch", f"from diffusers import {pipeline}", ""]
+    place = "THIS_FOLDER/pipeline" if full else base
+    lines.append(f'pipe = {pipeline}.from_pretrained("{place}", torch_dtype=torch.float32)')
+    return lines if full else [*lines, 'pipe.load_lora_weights("THIS_FOLDER")']
 
 
 def _pair(shown: str, taught: str) -> str:

@@ -42,7 +42,8 @@ def thumbnail(case: OpenCase, picture: Picture) -> Thumbnail:
     rows, columns = _box(case)
     part = np.ascontiguousarray(grey[rows, columns] / case.data_range)
     small = np.asarray(cv2.resize(part, (SIDE, SIDE), interpolation=cv2.INTER_AREA), np.float32)
-    return small - small.mean()
+    centred: Thumbnail = small - small.mean()
+    return centred
 
 
 def _box(case: OpenCase) -> tuple[slice, slice]:

@@ -36,6 +36,8 @@ from medebench.tuning.tuning_design import Arm, TuningDesign
 from medebench.tuning.tuning_estimate import TuningEstimate, estimate_tuning
 from medebench.tuning.tuning_folder import (
     FILE,
+    PAGE,
+    PROGRESS,
     TuningFolder,
     as_before,
     begin_tuning,
@@ -52,7 +54,6 @@ from medebench.tuning.tuning_split import TaskCases, choose_tasks, find_tasks, s
 from medebench.tuning.tuning_workers import find_places
 
 ARMS: tuple[Arm, ...] = get_args(Arm)
-PAGE = "page"
 #: The score that decides where none is named: how much of the change is done, judged by pixels.
 _PRIMARY = "edit_completion"
 
@@ -234,6 +235,9 @@ def prepare(
     _check_numbers(given)
     require_free(path)
     before = read_tuning(path) if (path / FILE).is_file() else None
+    if before is not None:
+        given = _still_open(given, before.design, open_arms)
+        open_arms = False
     if problem := training_problem(given.system, given.train):
         raise _as_input(given.system, problem)
     chosen = find_system(given.system)
@@ -283,6 +287,16 @@ def _split(
     require_arms(design)
     folds = [fold for one in chosen for fold in split_task(design, one)]
     return design, split_others(design, folds, tasks, groups)
+
+
+def _still_open(given: TuningDesign, before: TuningDesign, open_arms: bool) -> TuningDesign:
+    """What the first call decided stays, where this one does not say otherwise."""
+    return replace(
+        given,
+        arms=before.arms if open_arms else given.arms,
+        tasks=given.tasks or before.tasks,
+        metrics=given.metrics or before.metrics,
+    )
 
 
 def _check_numbers(design: TuningDesign) -> None:
@@ -338,7 +352,9 @@ def _names(given: str | Sequence[str] | None) -> tuple[str, ...]:
 def _metrics(design: TuningDesign, cases: CaseSet) -> list[tuple[str, AnyMetric]]:
     """By their calls; those of the task, as far as a single output has them, unless named."""
     found = find_named_metrics(task_metrics(cases.task, design.metrics or None))
-    single = [(call or one.name, one) for call, one in found if not isinstance(one, SetMetric)]
+    single: list[tuple[str, AnyMetric]] = [
+        (call or one.name, one) for call, one in found if not isinstance(one, SetMetric)
+    ]
     if design.metrics and len(single) < len(found):
         name = next(one.name for _, one in found if isinstance(one, SetMetric))
         raise InputError(f"metrics: '{name}' compares whole sets and has no value for a case")
@@ -420,5 +436,19 @@ def _result(work: TuningWork, command: str) -> TuningResult:
 def _answered(
     work: TuningWork, outcome: TuningOutcome, command: str
 ) -> tuple[TuningAnswers | None, Path | None]:
-    """Statistics and page."""
-    return None, None
+    """Statistics and page, as soon as there are outputs of anything."""
+    if outcome.scores.is_empty():
+        return None, None
+    from medebench.tuning.learning_curve import answer
+    from medebench.tuning.page import pictures_of, state_of, write_progress, write_tuning_page
+
+    folder = work.folder
+    with work.bar("statistics and page"):
+        answers = answer(outcome)
+        pictures = pictures_of(folder, work.cases)
+        path = folder.path / PAGE
+        index = write_tuning_page(outcome, answers, path, pictures=pictures, command=command)
+        write_progress(
+            folder.path / PROGRESS, state_of(folder, finished=not outcome.open, results=index)
+        )
+    return answers, index

@@ -105,7 +105,7 @@ def estimate_tuning(work: TuningWork, measure: bool = False) -> TuningEstimate:
     if speed is None and measure and jobs:
         speed = _measured(work, jobs[0])
     steps = sum(one.request.steps for one in jobs)
-    outputs = sum(len(one.cases) for one in [*jobs, *others])
+    outputs = sum(len(one.cases) for one in jobs) + sum(len(one.cases) for one in others)
     seconds = None
     if speed is not None:
         # The controls among the untrained cost nothing beside a model.

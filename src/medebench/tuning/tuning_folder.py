@@ -26,6 +26,8 @@ from medebench.tuning.tuning_design import Fold, TuningDesign
 
 FILE, FINISHED, FAILED = "tuning.json", "finished.json", "failed.json"
 ADAPTER, RUN = "adapter", "run"
+#: The pages of results, and of how far it is.
+PAGE, PROGRESS = "page", "progress"
 VERSION = 1
 #: What may grow when an experiment goes on; everything else was declared before it began.
 GROWING = ("samples", "controls_at", "draws", "seeds")
@@ -209,7 +211,9 @@ def _told(folder: TuningFolder) -> dict[str, Any]:
 
 
 def _design(told: Mapping[str, Any]) -> TuningDesign:
-    given = {name: tuple(one) if isinstance(one, list) else one for name, one in told.items()}
+    given: dict[str, Any] = {
+        name: tuple(one) if isinstance(one, list) else one for name, one in told.items()
+    }
     given["train"] = read_settings(TrainSettings, dict(told["train"]), "train")
     return TuningDesign(**given)
 

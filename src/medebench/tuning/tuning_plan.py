@@ -60,7 +60,9 @@ class TuningEntry(BaseModel):
     def check(self, cases: CaseSet, out: Path, seed: int, bar: Bar) -> None:
         """InputError where it does not make sense, before anything of the plan is done."""
         told = self.model_dump(exclude={"devices", "keep", "max_cost"})
-        given = {name: tuple(one) if isinstance(one, list) else one for name, one in told.items()}
+        given: dict[str, Any] = {
+            name: tuple(one) if isinstance(one, list) else one for name, one in told.items()
+        }
         given |= {"train": read_settings(TrainSettings, self.train, "train"), "seed": seed}
         given |= {"arms": given["arms"] or ARMS, "metrics": given["metrics"] or ()}
         prepare(cases, TuningDesign(**given), out, open_arms=self.arms is None, bar=bar)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from medebench.systems import SystemInstance, find_system
 from medebench.tuning.train_request import TrainRequest
 from medebench.tuning.tuning_arms import Planned, plan_trainings, shown_counts
 from medebench.tuning.tuning_design import Fold, Training
-from medebench.tuning.tuning_folder import RUN, TuningFolder
+from medebench.tuning.tuning_folder import PROGRESS, RUN, TuningFolder
 from medebench.tuning.tuning_jobs import Keep, OutputJob, TrainJob, note_failure, untrained_calls
 from medebench.tuning.tuning_read import finished
 from medebench.tuning.tuning_split import TaskCases, longest, whole_order
@@ -134,10 +134,17 @@ class TuningWork:
     def _in_processes(self, jobs: Sequence[Job]) -> None:
         if not jobs:
             return
-        with (
-            self.bar("training and editing") as progress,
-            closing(in_processes(jobs, self.places, progress)) as results,
-        ):
+        from medebench.tuning.page import state_of, write_progress
+
+        with ExitStack() as stack:
+            tell = stack.enter_context(self.bar("training and editing"))
+
+            def progress(done: int, total: int) -> None:
+                tell(done, total)
+                # At most every few seconds; people may look at it meanwhile.
+                write_progress(self.folder.path / PROGRESS, lambda: state_of(self.folder))
+
+            results = stack.enter_context(closing(in_processes(jobs, self.places, progress)))
             for job, reason in results:
                 if reason is not None:
                     self.crashed[job.name] = reason

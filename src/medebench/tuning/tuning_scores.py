@@ -18,6 +18,7 @@ from medebench.tuning.doublings import slope_weights
 from medebench.tuning.tuning_answers import ALL
 
 if TYPE_CHECKING:
+    from medebench.tuning.tuning_design import TuningDesign
     from medebench.tuning.tuning_outcome import TuningOutcome
 
 #: What every table of values has.
@@ -55,7 +56,7 @@ class TuningScores:
         details: Mapping[str, Mapping[str, Any]] = told if isinstance(told, Mapping) else {}
         self.scores = {score.name: score for score in describe(self.metrics, details)}
         self.metrics = list(self.scores)  # in the order of tables
-        self.rows = _paid(frame, self.scores)
+        self.rows = _paid(_as_often(frame, outcome.design), self.scores)
         named = self.rows.filter(~pl.col("elsewhere"))["task"].unique().sort().to_list()
         self.tasks = [str(task) for task in named]
         by = ["arm", "samples", "metric", "elsewhere"]
@@ -148,6 +149,22 @@ class TuningScores:
 
 def _drawn(table: Table, level: str) -> bool:
     return len(table.rows) > 0 and table.rows[level].max() != -1
+
+
+def _as_often(frame: pl.DataFrame, design: TuningDesign) -> pl.DataFrame:
+    """Trainings that took as many steps in both arms are the same, and stand for both."""
+    there = {(str(arm), int(n)) for arm, n in frame.select("arm", "samples").unique().iter_rows()}
+    more = [
+        frame.filter(pl.col("arm") == "per-sample", pl.col("samples") == n).with_columns(
+            arm=pl.lit("same-steps")
+        )
+        for arm, n in sorted(there)
+        if arm == "per-sample"
+        and "same-steps" in design.arms
+        and ("same-steps", n) not in there
+        and design.steps_of("same-steps", n) == design.steps_of("per-sample", n)
+    ]
+    return pl.concat([frame, *more])
 
 
 def _paid(frame: pl.DataFrame, scores: Mapping[str, Score]) -> pl.DataFrame:

@@ -75,6 +75,7 @@ def words(
 def verdict(change: Estimate, score: Score, p: float | None = None) -> Verdict:
     """Whether a difference is one, and which way; by its interval, or by `p` where that is given.
 
+    >>> from medebench.analysis.interval import Interval
     >>> from medebench.page.score_columns import describe
     >>> verdict(Estimate(0.2, Interval(0.1, 0.3)), describe(["ssim"], {})[0])
     'better'
