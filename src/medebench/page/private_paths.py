@@ -20,14 +20,14 @@ def without_folders(run: Run, text: str) -> str:
 
 
 #: The folders of an absolute path; an address or a name with a slash in it has none.
-_FOLDERS = re.compile(r"(?<![\w:/.~-])(?:~|[A-Za-z]:)?[/\\](?:[^/\\\s,;()'\"]+[/\\])+")
+_FOLDERS = re.compile(r"(?<![\w/.~-])(?:~|[A-Za-z]:)?[/\\](?![/\\])(?:[^/\\\s,;()'\"]+[/\\])+")
 
 
 def without_any_folder(text: str) -> str:
     """A text in which absolute paths are only the names of what they lead to.
 
-    >>> without_any_folder("diffusers:model=/home/ann/models/mine,size=512")
-    'diffusers:model=mine,size=512'
+    >>> without_any_folder("diffusers:/home/ann/models/mine,lora=/home/ann/fine")
+    'diffusers:mine,lora=fine'
     >>> without_any_folder("https://example.org/a/b and timbrooks/instruct-pix2pix")
     'https://example.org/a/b and timbrooks/instruct-pix2pix'
     """

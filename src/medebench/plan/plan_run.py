@@ -18,10 +18,10 @@ from medebench.errors import InputError, MedebenchError, NotReadyError
 from medebench.grounding import Thresholds
 from medebench.judge import Judge, ModelJudge
 from medebench.metrics import AnyMetric, find_learned, find_metrics
+from medebench.page.section import Section
 from medebench.plan.plan_model import AdoptEntry, Plan, SystemEntry, load_plan
 from medebench.plan.sweep import Aim, choose, find_aim, find_sweep
 from medebench.progress import Bar, no_bar
-from medebench.page.section import Section
 from medebench.reporting import Report, build_report
 from medebench.runs import Run, adopt, generate, ground, open_run, score
 from medebench.runs.adoption import match_outputs

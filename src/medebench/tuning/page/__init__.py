@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from medebench.tuning.page.experiment_pages import pictures_of, state_of
+from medebench.tuning.page.learning_section import tuning_section
 from medebench.tuning.page.tuning_examples import Made, RunPictures, TuningPictures
 from medebench.tuning.page.tuning_page import write_tuning_page
 from medebench.tuning.page.tuning_progress import TrainingState, TuningState, write_progress
-from medebench.tuning.page.tuning_section import tuning_section
 
 __all__ = [
     "Made",
