@@ -153,7 +153,7 @@ def test_the_shipped_editor_is_trained_and_loaded_plainly(cases, tmp_path):
     trained = train_adapter(request, tmp_path / "out")
     # As the card says: its text encoder is stored in half precision.
     pipeline = trained.folder / "pipeline"
-    pipe = DiffusionPipeline.from_pretrained(pipeline, torch_dtype=torch.float32)
+    pipe = DiffusionPipeline.from_pretrained(pipeline).to(torch.float32)
     pipe.set_progress_bar_config(disable=True)
     made = pipe(
         cases[0].prompt,

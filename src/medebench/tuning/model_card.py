@@ -126,7 +126,7 @@ def _code(pipeline: str, base: str, full: bool, modules: Sequence[str]) -> list[
     lines = [f"import {module}" for module in modules]
     lines += ["import torch", f"from diffusers import {pipeline}", ""]
     place = "THIS_FOLDER/pipeline" if full else base
-    lines.append(f'pipe = {pipeline}.from_pretrained("{place}", torch_dtype=torch.float32)')
+    lines.append(f'pipe = {pipeline}.from_pretrained("{place}").to(torch.float32)')
     return lines if full else [*lines, 'pipe.load_lora_weights("THIS_FOLDER")']
 
 
