@@ -17,8 +17,11 @@ import medebench as mb
 from medebench.audit.related_cases import kin
 from medebench.cli import app
 from medebench.systems import find_system
+from medebench.systems.diffusion.diffusion_editor import DiffusionEditor
 from medebench.tuning.tuning_arms import exchanged, plan_trainings
-from medebench.tuning.tuning_folder import FINISHED, read_tuning
+from medebench.tuning.tuning_call import prepare
+from medebench.tuning.tuning_design import TuningDesign
+from medebench.tuning.tuning_folder import FINISHED, begin_tuning, read_tuning
 from medebench.tuning.tuning_read import read_outcome
 from tests.conftest import REPOSITORY, write_set
 from tests.patience import wait_until
@@ -53,6 +56,17 @@ def brought(tmp_path_factory) -> tuple[Path, str]:
 @pytest.fixture(scope="module")
 def done(brought, tmp_path_factory) -> mb.TuningResult:
     return mb.tune(*brought, tmp_path_factory.mktemp("tuning") / "out", **DESIGN)
+
+
+@pytest.fixture(scope="module")
+def begun(brought, tmp_path_factory) -> Path:
+    """The same experiment, declared and not yet run."""
+    told = {name: one for name, one in DESIGN.items() if name not in ("devices", "workers")}
+    told |= {"metrics": tuple(DESIGN["metrics"].split(","))}
+    path = tmp_path_factory.mktemp("begun") / "out"
+    plan = prepare(brought[0], TuningDesign(brought[1], **told), path)
+    begin_tuning(path, plan.folder.design, plan.folder.split, plan.folder.facts)
+    return path
 
 
 def stamps(path: Path) -> dict[str, int]:
@@ -113,7 +127,7 @@ def test_nothing_of_the_test_is_learned_from(done, brought):
 def test_what_is_learned_is_a_system_with_other_outputs(done):
     folder = read_tuning(done.path)
     first = folder.training(plan_trainings(folder.design, folder.split)[1])
-    assert find_system(str(first / "adapter")).name == "diffusers"
+    assert isinstance(find_system(str(first / "adapter")).system, DiffusionEditor)
     run, untouched = mb.open_run(first / "run"), mb.open_run(folder.untrained("untouched"))
     assert {case.id for case in run.cases} == {case.id for case in untouched.cases}
     with run.ledger() as one, untouched.ledger() as other:
@@ -166,17 +180,18 @@ def test_again_does_nothing_and_more_draws_only_add(done, brought):
         ({"metrics": "change_inside", "primary": "change_inside"}, "neither better high nor low"),
         ({"judge": "nobody"}, "no judge 'nobody'"),
         ({"in_context": "blur"}, "in_context: "),
-        ({"devices": "cuda:7"}, "devices: no 'cuda:7' here"),
+        ({"devices": "cuda:7", "workers": None}, "devices: no 'cuda:7' here"),
         ({"keep": "nothing"}, "keep: 'nothing': choose adapters or scores"),
         ({"train": {"rnak": 2}}, "train: no setting 'rnak'"),
     ],
 )
-def test_refused_before_any_work(done, brought, changed, told):
-    before = stamps(done.path), (done.path / "tuning.json").read_bytes()
+def test_refused_before_any_work(begun, brought, changed, told):
+    before = (begun / "tuning.json").read_bytes()
     with pytest.raises(mb.InputError, match=told) as error:
-        mb.tune(*brought, done.path, **{**DESIGN, **changed})
+        mb.tune(*brought, begun, **{**DESIGN, **changed})
     assert "\n" not in str(error.value)
-    assert (stamps(done.path), (done.path / "tuning.json").read_bytes()) == before
+    assert (begun / "tuning.json").read_bytes() == before
+    assert {one.name for one in begun.iterdir()} <= {"tuning.json", ".lock"}
 
 
 def test_other_folders_and_systems_are_refused(brought, tmp_path):

@@ -44,6 +44,7 @@ from medebench.tuning.tuning_folder import (
     locked,
     read_tuning,
     require_free,
+    require_growth,
     require_same,
 )
 from medebench.tuning.tuning_jobs import Keep
@@ -237,6 +238,7 @@ def prepare(
     require_free(path)
     before = read_tuning(path) if (path / FILE).is_file() else None
     if before is not None:
+        require_growth(before, given)
         given = _still_open(given, before.design, open_arms)
         open_arms = False
     if problem := training_problem(given.system, given.train):

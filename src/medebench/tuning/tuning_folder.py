@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from hashlib import sha256
@@ -120,15 +120,7 @@ def require_same(
     before: TuningFolder, design: TuningDesign, split: TuningSplit, facts: Mapping[str, Any]
 ) -> None:
     """Refused unless it only adds draws, seeds or samples."""
-    for one in fields(TuningDesign):
-        old, new = getattr(before.design, one.name), getattr(design, one.name)
-        if _open(old) == _open(new) or (one.name in GROWING and _grows(old, new)):
-            continue
-        told = _difference(one.name, _open(old), _open(new))
-        raise InputError(
-            f"{before.path}: holds another experiment ({told}); only "
-            "draws, seeds and samples may be added; choose another --out"
-        )
+    require_growth(before, design, tuple(one.name for one in fields(TuningDesign)))
     for name, noun in (
         ("cases", "cases have changed or are others"),
         ("weights", "weights differ"),
@@ -136,6 +128,20 @@ def require_same(
         if before.facts.get(name) != facts.get(name):
             raise InputError(f"{before.path}: its {noun}; choose another --out")
     _require_split(before, split)
+
+
+def require_growth(
+    before: TuningFolder, design: TuningDesign, names: Sequence[str] = GROWING[:1] + GROWING[2:]
+) -> None:
+    """These settings are as they were, or have grown where they may."""
+    for name in names:
+        old, new = getattr(before.design, name), getattr(design, name)
+        if _open(old) == _open(new) or (name in GROWING and _grows(old, new)):
+            continue
+        raise InputError(
+            f"{before.path}: holds another experiment ({_difference(name, _open(old), _open(new))})"
+            "; only draws, seeds and samples may be added; choose another --out"
+        )
 
 
 def _require_split(before: TuningFolder, split: TuningSplit) -> None:
