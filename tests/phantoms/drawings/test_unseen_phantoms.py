@@ -75,7 +75,7 @@ def test_the_word_decides(task) -> None:
     spec = next(sample_unseen(i) for i in range(COUNT) if sample_unseen(i).task == task.task)
     others = {
         "Change iris colour": {"brown": "green", "green": "blue", "blue": "green"},
-        "Cover mole with plaster": {"white": "black", "black": "blue", "blue": "white"},
+        "Cover mole with plaster": {"white": "red", "red": "brown", "brown": "white"},
         "Stain polyp": {"white": "blue", "blue": "brown", "brown": "white"},
     }[task.task]
     other = replace(spec, params={**spec.params, "colour": others[spec.params["colour"]]})

@@ -23,7 +23,8 @@ UNSEEN_VERSION = 1
 _IRIS = {"brown": (0.36, 0.19, 0.07), "green": (0.24, 0.50, 0.22), "blue": (0.18, 0.42, 0.78)}
 #: Colours that an eye of each of the phantoms' irises can be given.
 _OTHERS = (("green", "blue"),) * 3 + (("brown", "blue"),) + (("brown", "green"),) * 2
-_PLASTERS = {"white": (0.93, 0.92, 0.88), "blue": (0.16, 0.38, 0.72), "black": (0.10, 0.10, 0.11)}
+#: Their mean is about that of skin, so that a picture that drifts to the mean gains nothing.
+_PLASTERS = {"white": (0.95, 0.94, 0.91), "brown": (0.44, 0.28, 0.18), "red": (0.80, 0.20, 0.20)}
 #: Indigo carmine, acetic acid and iodine, as they are sprayed on the mucosa.
 _DYES = {"blue": (0.12, 0.26, 0.62), "white": (0.86, 0.84, 0.80), "brown": (0.40, 0.22, 0.06)}
 
@@ -41,7 +42,7 @@ def _iris(p: Params) -> tuple[Image, Image]:
 
 def _sample_plaster(d: Draw) -> Params:
     p = sample_skin(d)
-    p["tone"] = round(0.12 + 0.6 * p["tone"], 4)
+    p["tone"] = round(0.02 + 0.5 * p["tone"], 4)
     p["mole"] = [d.real(70, 186), d.real(70, 186), d.real(9, 17)]
     p["colour"] = d.pick(list(_PLASTERS))
     return p
