@@ -221,7 +221,7 @@ def test_one_draw_has_points_and_a_reason() -> None:
     assert point.change.reason == "no interval: a single draw of training pairs"
     assert (point.p, point.p_holm, point.detectable) == (None, None, None)
     said = " ".join(found.words)
-    assert "whether that is a change is not known: no interval: a single draw" in said
+    assert "whether that is a change is not known (no interval: a single draw" in said
     assert "With a single draw nothing says how much the choice of pairs matters." in said
 
 

@@ -219,6 +219,7 @@ def test_a_dry_run_says_how_the_cases_are_used(brought, tmp_path):
     assert crossed.estimate.words()[0] == (
         "Remove moles: cross-fitted in 2 folds, all 8 cases tested, pairs drawn from 4 others"
     )
+    assert not any("1 processes" in one or "0.0 GB" in one for one in dry.words())
     named = {**wanted, "tasks": ("Remove moles",)}
     assert not mb.tune(*brought, tmp_path / "out", **named).estimate.too_small
     assert not (tmp_path / "out").exists()

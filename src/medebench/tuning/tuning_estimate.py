@@ -102,12 +102,12 @@ class TuningEstimate:
         lines = [one.in_words() for one in self.tasks]
         if self.too_small:
             lines.append(f"left out, too few pairs: {', '.join(self.too_small)}")
+        besides = f", {self.runs:,} runs besides those of the trainings" if self.runs else ""
         done = f" ({self.done:,} already done)" if self.done else ""
         lines += [
             f"arms: {', '.join(self.arms)}; primary score: {self.primary}",
             f"{counted(self.trainings, 'training')}{done}, {counted(self.steps, 'step')} to go",
-            f"{counted(self.outputs, 'output')} to make, in the trainings' runs and "
-            f"{counted(self.runs, 'other')}",
+            f"{counted(self.outputs, 'output')} to make{besides}",
         ]
         if self.shown_calls:
             cost = _money(self.shown_cost)
@@ -119,10 +119,15 @@ class TuningEstimate:
         if self.seconds is None:
             lines.append("time: not known before a training is done; --measure times a few steps")
         else:
-            lines.append(f"time: about {_hours(self.seconds)} in {self.processes} processes")
+            where = f"{self.processes:,} process{'es' * (self.processes > 1)}"
+            lines.append(f"time: about {_hours(self.seconds)} in {where}")
         if self.memory is not None:
-            lines.append(f"memory: about {self.memory / 1e9:.1f} GB for each training at a time")
-        disk = "not known yet" if self.disk is None else f"about {self.disk / 1e9:.2f} GB"
+            lines.append(f"memory: about {_bytes(self.memory)} for each training at a time")
+        disk = (
+            "not known before a training is done"
+            if self.disk is None
+            else f"about {_bytes(self.disk)}"
+        )
         lines.append(f"disk for all adapters: {disk}")
         return lines
 
@@ -287,6 +292,10 @@ def _measured(work: TuningWork, job: TrainJob) -> Speed:
 
 def _money(cost: float | None) -> str:
     return "price not known" if cost is None else f"about ${cost:,.2f}"
+
+
+def _bytes(count: int) -> str:
+    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.0f} MB"
 
 
 def _hours(seconds: float) -> str:

@@ -161,7 +161,7 @@ class _Words:
         value, found = self.score.text(point.mean.value), verdict(point.change, self.score)
         if found == "unknown":
             why = point.change.reason
-            return f"{start} it is {value}; whether that is a change is not known: {why}."
+            return f"{start} it is {value}; whether that is a change is not known ({why})."
         if found == "unseen":
             return f"{start} it is {value}, {self.unseen(point)}."
         way = "higher" if (point.change.value or 0) > 0 else "lower"
@@ -218,7 +218,7 @@ class _Words:
         start = f"Training on {counted(contrast.left[1], 'pair')}"
         meaning = _MEANS.get((contrast.question, found), "")
         if found == "unknown":
-            return f"{start} and {right} cannot be told apart: {contrast.difference.reason}."
+            return f"{start} and {right} cannot be told apart ({contrast.difference.reason})."
         if found == "unseen":
             said = f"Between {start[0].lower()}{start[1:]} and {right} there is "
             said += self.unseen(contrast)
@@ -323,7 +323,7 @@ class _Words:
             if found == "unseen":
                 sentences.append(f"{start} there is {self.unseen(most)}.")
             elif found == "unknown":
-                sentences.append(f"{start} the change is not known: {most.change.reason}.")
+                sentences.append(f"{start} the change is not known ({most.change.reason}).")
             else:
                 said = f"{start} {self.score.label} is {found} by {self.amount(most.change)}"
                 sentences.append(f"{said}: it forgets." if found == "worse" else f"{said}.")
