@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 import medebench as mb
 from medebench.audit.related_cases import kin
 from medebench.cli import app
+from medebench.progress import no_bar
 from medebench.systems import find_system
 from medebench.systems.diffusion.diffusion_editor import DiffusionEditor
 from medebench.tuning.tuning_arms import exchanged, plan_trainings
@@ -225,6 +226,20 @@ def test_a_dry_run_says_how_the_cases_are_used(brought, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_a_few_steps_are_timed_where_one_can_see_it(brought, tmp_path):
+    titles: list[str] = []
+
+    def bar(title: str):
+        titles.append(title)
+        return no_bar(title)
+
+    dry = {**DESIGN, "dry_run": True, "measure": True, "bar": bar}
+    found = mb.tune(*brought, tmp_path / "out", **dry).estimate
+    assert found.seconds > 0 and "timing a few steps" in titles
+    assert any(one.endswith("in 1 process") for one in found.words())
+    assert not (tmp_path / "out").exists()
+
+
 def test_other_folders_and_systems_are_refused(brought, tmp_path):
     (tmp_path / "file").write_text("")
     (tmp_path / "mine").mkdir()
@@ -257,6 +272,7 @@ def test_killed_and_continued_it_comes_to_the_same(done, brought, tmp_path):
     (last / "request.json").write_text("{}")
     result = CliRunner().invoke(app, [*words, "--json"])
     assert result.exit_code == 1, result.output
+    assert f"meanwhile: {out / 'progress' / 'index.html'}" in result.stderr
     told = json.loads(result.stdout)
     (name,) = told["crashed"]
     assert name == "Remove moles/other-task-n2-draw0-seed0" and told["trainings"] == 4

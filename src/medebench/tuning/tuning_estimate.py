@@ -6,7 +6,7 @@ import json
 import statistics
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ from medebench.models import Ask, Plan
 from medebench.models.tally import add_plans
 from medebench.outputs import Output
 from medebench.page.number import counted
-from medebench.progress import Progress, silent
+from medebench.progress import Progress
 from medebench.runs import generate
 from medebench.runs.generate_run import estimate_generation
 from medebench.runs.stages.judge_scores import JudgeLimits, JudgeScores
@@ -282,8 +282,10 @@ class _TimeJob:
 def _measured(work: TuningWork, job: TrainJob) -> Speed:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
-        with closing(in_processes([_TimeJob(job, out)], work.places[:1], silent)) as results:
-            ((_, reason),) = results
+        with ExitStack() as stack:
+            tell = stack.enter_context(work.bar("timing a few steps"))
+            measured = in_processes([_TimeJob(job, out)], work.places[:1], tell)
+            ((_, reason),) = stack.enter_context(closing(measured))
         if reason is not None:
             raise MedebenchError(f"measure: {reason}")
         told = json.loads((out / "speed.json").read_text("utf-8"))
