@@ -170,7 +170,7 @@ def test_more_pairs_are_not_credited_with_more_steps() -> None:
     assert "More pairs helped" not in said
     alone = text(Planted(CLIMB, design={"arms": ("per-sample",)}).outcome())
     assert "More pairs and more steps together helped" in alone
-    assert "there is no arm with the same number of steps" in alone
+    assert "no arm has the same number of steps" in alone
     assert "More pairs helped" not in alone
 
 
@@ -221,7 +221,7 @@ def test_one_draw_has_points_and_a_reason() -> None:
     assert point.change.reason == "no interval: a single draw of training pairs"
     assert (point.p, point.p_holm, point.detectable) == (None, None, None)
     said = " ".join(found.words)
-    assert "whether that is a change is not known: no interval: a single draw" in said
+    assert "whether that is a change is not known (no interval: a single draw" in said
     assert "With a single draw nothing says how much the choice of pairs matters." in said
 
 

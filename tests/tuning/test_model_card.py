@@ -42,6 +42,17 @@ def test_a_model_of_the_hub_is_the_base():
     assert "`1` with `2`, `3`" in text and "| task | a\\|b |" in text
 
 
+def test_the_folders_of_whoever_trained_it_are_left_out():
+    card = {"case set": "/home/ann/hospital/cases.csv", "draw": 1, "seed": 2}
+    settings = {"model": "/home/ann/models/mine", "size": 64}
+    facts = {**FACTS, "card": card, "system_settings": settings, "seed": 77, "pairs": [["1", "1"]]}
+    text = card_text(facts, "mine", KIND, UNKNOWN, [])
+    assert "ann" not in text and "| case set | cases.csv |" in text and "model=mine" in text
+    # Which of the repetitions it is, and what its random numbers come from.
+    assert "| seed | 2 |" in text and "| random seed | 77 |" in text
+    assert "# mine, trained further on 1 pair\n" in text
+
+
 def test_modules_are_imported_before_the_pipeline():
     full = {**FACTS, "train": {"method": "full"}}
     text = card_text(full, "builtin:phantom-editor", KIND, UNKNOWN, ["some.module"])

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 import medebench as mb
 from medebench.audit.related_cases import kin
 from medebench.cli import app
+from medebench.progress import no_bar
 from medebench.systems import find_system
 from medebench.systems.diffusion.diffusion_editor import DiffusionEditor
 from medebench.tuning.tuning_arms import exchanged, plan_trainings
@@ -170,13 +171,16 @@ def test_again_does_nothing_and_more_draws_only_add(done, brought):
         ({"test": 2}, "test is 3 there, 2 now"),
         ({"primary": "lpips"}, "primary: 'lpips' is not computed; there are: cp, edit_residual"),
         ({"tasks": ("Nose",)}, "tasks: no task 'Nose' with reference images; there are: Remove"),
-        ({"samples": (0, 9)}, "'Remove moles' has 8 pairs in 8 independent groups, which leaves 7"),
+        (
+            {"samples": (0, 1, 2, 9)},
+            "'Remove moles' has 8 pairs in 8 independent groups, which leaves 7",
+        ),
         ({"samples": (4, 0)}, "samples: numbers from 0 up"),
         ({"samples": (0,)}, "samples: name at least one number above 0"),
         ({"arms": ("shuffled",)}, "arms: controls alone say nothing"),
         ({"arms": ("per-sample", "x")}, "arms: no arm 'x'; there are: per-sample, same-steps"),
-        ({"samples": (0, 1), "arms": ("per-sample", "shuffled")}, "one pair cannot be shuffled"),
-        ({"controls_at": (3,)}, "controls_at: 3 is not among 1 to 2 samples"),
+        ({"controls_at": (1,)}, "one pair cannot be shuffled"),
+        ({"controls_at": (3,)}, r"controls_at: 3 is not one of the samples \(1, 2\)"),
         ({"metrics": "change_inside", "primary": "change_inside"}, "neither better high nor low"),
         ({"judge": "nobody"}, "no judge 'nobody'"),
         ({"in_context": "blur"}, "in_context: "),
@@ -192,6 +196,48 @@ def test_refused_before_any_work(begun, brought, changed, told):
     assert "\n" not in str(error.value)
     assert (begun / "tuning.json").read_bytes() == before
     assert {one.name for one in begun.iterdir()} <= {"tuning.json", ".lock"}
+
+
+def test_arms_left_open_are_those_that_the_cases_allow(brought, tmp_path):
+    """Eight pairs of the other task, two of them looked at for forgetting."""
+    wanted = {**DESIGN, "samples": (0, 7), "test": 1}
+    dry = mb.tune(*brought, tmp_path / "out", **wanted, dry_run=True).estimate
+    assert dry.arms == ("per-sample", "same-steps", "shuffled")
+    with pytest.raises(mb.InputError, match="arms: other-task: no other task has 7 pairs"):
+        named = {"arms": (*dry.arms, "other-task"), "dry_run": True}
+        mb.tune(*brought, tmp_path / "out", **wanted, **named)
+
+
+def test_a_dry_run_says_how_the_cases_are_used(brought, tmp_path):
+    wanted = {**DESIGN, "tasks": (), "elsewhere": 0, "dry_run": True}
+    dry = mb.tune(*brought, tmp_path / "out", **wanted).estimate
+    assert [one.in_words() for one in dry.tasks] == [
+        "Remove moles: 3 cases tested, pairs drawn from 5 others",
+        "Whiten teeth: 3 cases tested, pairs drawn from 5 others",
+    ]
+    assert "primary score: edit_residual" in dry.words()[2]
+    crossed = mb.tune(*brought, tmp_path / "out", **{**wanted, "samples": (0, 4), "test": 5})
+    assert crossed.estimate.words()[0] == (
+        "Remove moles: cross-fitted in 2 folds, all 8 cases tested, pairs drawn from 4 others"
+    )
+    assert not any("1 processes" in one or "0.0 GB" in one for one in dry.words())
+    named = {**wanted, "tasks": ("Remove moles",)}
+    assert not mb.tune(*brought, tmp_path / "out", **named).estimate.too_small
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_few_steps_are_timed_where_one_can_see_it(brought, tmp_path):
+    titles: list[str] = []
+
+    def bar(title: str):
+        titles.append(title)
+        return no_bar(title)
+
+    dry = {**DESIGN, "dry_run": True, "measure": True, "bar": bar}
+    found = mb.tune(*brought, tmp_path / "out", **dry).estimate
+    assert found.seconds > 0 and "timing a few steps" in titles
+    assert any(one.endswith("in 1 process") for one in found.words())
+    assert not (tmp_path / "out").exists()
 
 
 def test_other_folders_and_systems_are_refused(brought, tmp_path):
@@ -226,6 +272,7 @@ def test_killed_and_continued_it_comes_to_the_same(done, brought, tmp_path):
     (last / "request.json").write_text("{}")
     result = CliRunner().invoke(app, [*words, "--json"])
     assert result.exit_code == 1, result.output
+    assert f"meanwhile: {out / 'progress' / 'index.html'}" in result.stderr
     told = json.loads(result.stdout)
     (name,) = told["crashed"]
     assert name == "Remove moles/other-task-n2-draw0-seed0" and told["trainings"] == 4

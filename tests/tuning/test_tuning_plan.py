@@ -50,6 +50,8 @@ def write_plan(tmp_path):
         ("Remove moles", "Remove", "tuning: tasks: no task 'Remove' with reference images"),
         ("[cp]", "[pc]", "tuning: .*'pc'"),
         ("diffusers:TINY", "blur", "blur"),
+        ("devices: cpu", "devices: cuda:7", "tuning: devices: no 'cuda:7' here"),
+        ("devices: cpu", "workers: 0", "tuning.workers: input should be greater"),
     ],
 )
 def test_what_makes_no_sense_is_said_before_anything_is_done(write_plan, tmp_path, old, new, told):

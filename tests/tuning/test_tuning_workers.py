@@ -57,11 +57,15 @@ def test_nobody_works_on_alone(tmp_path, how):
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.tuning.odd_jobs", str(out)],
         cwd=REPOSITORY,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     wait_until(lambda: len(_ids(out)) == 2)
     process.send_signal(how)
-    assert process.wait() != 0
+    # To the end of all that write there: the processes, and what Python keeps beside them.
+    _, said = process.communicate()
+    assert process.returncode != 0
+    assert "leaked" not in said
     wait_until(lambda: not any(map(_is_there, _ids(out))))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +21,7 @@ from medebench.cli.console import (
     say,
 )
 from medebench.errors import InputError
+from medebench.progress import Bar, Progress
 
 if TYPE_CHECKING:
     from medebench.tuning.tuning_call import TuningResult
@@ -147,7 +149,7 @@ def tune(
         dry_run=dry_run,
         measure=measure,
         command="medebench " + shlex.join(sys.argv[1:]) if sys.argv[1:2] == ["tune"] else "",
-        bar=progress_bar,
+        bar=_bar_beside(out),
     )
     if done.estimate is not None:
         if as_json:
@@ -157,6 +159,19 @@ def tune(
                 print_line(line)
         return
     finish_tuning(done, as_json)
+
+
+def _bar_beside(out: Path) -> Bar:
+    """Bars; before the longest part, where to look at losses and samples meanwhile."""
+    from medebench.tuning.tuning_folder import PROGRESS
+    from medebench.tuning.tuning_run import TRAINING
+
+    def bar(title: str) -> AbstractContextManager[Progress]:
+        if title == TRAINING:
+            say(f"meanwhile: {out.expanduser().absolute() / PROGRESS / 'index.html'}")
+        return progress_bar(title)
+
+    return bar
 
 
 def finish_tuning(done: TuningResult, as_json: bool) -> None:

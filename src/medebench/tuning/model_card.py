@@ -11,6 +11,8 @@ from typing import Any
 import yaml
 
 from medebench.files import write_text
+from medebench.page.number import counted
+from medebench.page.private_paths import without_any_folder
 from medebench.settings import in_words
 from medebench.systems.diffusion.pipeline_weights import INDEX, Weights
 from medebench.tuning.adapter_folder import PIPELINE, own_modules
@@ -52,7 +54,8 @@ def card_text(
     head["tags"] = ["medebench", "image-editing", *([] if full else ["lora"])]
     front = yaml.safe_dump(head, sort_keys=False, allow_unicode=True)
     kind = "all weights of its denoiser" if full else "a LoRA"
-    title = f"{base}, trained further on {len(facts['pairs'])} pairs"
+    pairs = counted(len(facts["pairs"]), "pair")
+    title = f"{base}, trained further on {pairs}"
     rows = _rows(facts, base, licence)
     return "\n".join(
         [
@@ -105,7 +108,7 @@ def _rows(facts: Mapping[str, Any], base: str, licence: str) -> dict[str, Any]:
         "pairs": len(facts["pairs"]),
         "fingerprint of the pairs": facts["content"],
         "steps": facts["steps"],
-        "seed": facts["seed"],
+        "random seed": facts["seed"],
         "settings of the training": in_words(facts["train"]),
         "weights that learned": facts["trained"],
         "loss, first and last twentieth of the steps": (
@@ -135,5 +138,7 @@ def _pair(shown: str, taught: str) -> str:
 
 
 def _cell(value: Any) -> str:
+    """Without the folders of whoever trained it: cards are published."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = without_any_folder(text)
     return " ".join(text.replace("|", "\\|").split())

@@ -94,12 +94,6 @@ def control_samples(design: TuningDesign) -> tuple[int, ...]:
     return design.controls_at or (max(design.samples),)
 
 
-def has_other_task(design: TuningDesign, tasks: Mapping[str, TaskCases], chosen: str) -> bool:
-    """Whether there may be pairs enough of another task."""
-    need = max(design.samples)
-    return any(len(one.cases) >= need for name, one in tasks.items() if name != chosen)
-
-
 def _elsewhere(
     design: TuningDesign, task: str, tasks: Mapping[str, TaskCases], groups: Mapping[str, int]
 ) -> tuple[str, ...]:
@@ -196,10 +190,12 @@ def shown_counts(design: TuningDesign) -> tuple[int, ...]:
 
 def require_arms(design: TuningDesign) -> None:
     """What cannot be trained is said before any case is looked at."""
-    samples = max(design.samples)
     if "shuffled" in design.arms and min(control_samples(design)) < 2:
         raise InputError(
             "arms: shuffled: one pair cannot be shuffled; name more in controls_at, or leave it out"
         )
-    if wrong := [one for one in control_samples(design) if not 0 < one <= samples]:
-        raise InputError(f"controls_at: {wrong[0]} is not among 1 to {samples} samples")
+    # At other numbers there is nothing that a control could be compared with.
+    there = [one for one in design.samples if one > 0]
+    if wrong := [one for one in control_samples(design) if one not in there]:
+        known = ", ".join(map(str, there))
+        raise InputError(f"controls_at: {wrong[0]} is not one of the samples ({known})")

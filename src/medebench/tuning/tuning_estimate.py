@@ -6,8 +6,9 @@ import json
 import statistics
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ from medebench.judge import Judge
 from medebench.models import Ask, Plan
 from medebench.models.tally import add_plans
 from medebench.outputs import Output
-from medebench.progress import Progress, silent
+from medebench.page.number import counted
+from medebench.progress import Progress
 from medebench.runs import generate
 from medebench.runs.generate_run import estimate_generation
 from medebench.runs.stages.judge_scores import JudgeLimits, JudgeScores
@@ -27,6 +29,7 @@ from medebench.tuning.tuning_arms import plan_trainings
 from medebench.tuning.tuning_jobs import TrainJob
 from medebench.tuning.tuning_read import finished
 from medebench.tuning.tuning_run import TuningWork, is_done
+from medebench.tuning.tuning_split import is_too_small, whole_order
 from medebench.tuning.tuning_workers import in_processes
 
 #: Cases whose references stand in for outputs when judging is estimated.
@@ -44,9 +47,35 @@ class Speed:
 
 
 @dataclass(frozen=True)
+class TaskPlan:
+    """How the cases of a task are used."""
+
+    task: str
+    tested: int
+    #: More than 1: all cases are tested, in turn.
+    folds: int
+    #: Pairs that draws are made from, of the fold that has the fewest.
+    pool: int
+
+    def in_words(self) -> str:
+        """
+        >>> TaskPlan("Reconstruct ear", 31, 3, 20).in_words()
+        'Reconstruct ear: cross-fitted in 3 folds, all 31 cases tested, pairs drawn from 20 others'
+        """
+        parts = f"cross-fitted in {self.folds} folds, all " if self.folds > 1 else ""
+        tested = f"{counted(self.tested, 'case')} tested"
+        return f"{self.task}: {parts}{tested}, pairs drawn from {self.pool} others"
+
+
+@dataclass(frozen=True)
 class TuningEstimate:
     """What is left to do, and what it would take."""
 
+    tasks: tuple[TaskPlan, ...]
+    #: Tasks with too few pairs for as many samples.
+    too_small: tuple[str, ...]
+    arms: tuple[str, ...]
+    primary: str
     trainings: int
     done: int
     steps: int
@@ -70,9 +99,15 @@ class TuningEstimate:
 
     def words(self) -> list[str]:
         """A line for each thing."""
-        lines = [
-            f"{self.trainings:,} trainings ({self.done:,} are done), {self.steps:,} steps to go",
-            f"{self.outputs:,} outputs to make, {self.runs:,} runs besides those of the trainings",
+        lines = [one.in_words() for one in self.tasks]
+        if self.too_small:
+            lines.append(f"left out, too few pairs: {', '.join(self.too_small)}")
+        besides = f", {self.runs:,} runs besides those of the trainings" if self.runs else ""
+        done = f" ({self.done:,} already done)" if self.done else ""
+        lines += [
+            f"arms: {', '.join(self.arms)}; primary score: {self.primary}",
+            f"{counted(self.trainings, 'training')}{done}, {counted(self.steps, 'step')} to go",
+            f"{counted(self.outputs, 'output')} to make{besides}",
         ]
         if self.shown_calls:
             cost = _money(self.shown_cost)
@@ -84,10 +119,15 @@ class TuningEstimate:
         if self.seconds is None:
             lines.append("time: not known before a training is done; --measure times a few steps")
         else:
-            lines.append(f"time: about {_hours(self.seconds)} in {self.processes} processes")
+            where = f"{self.processes:,} process{'es' * (self.processes > 1)}"
+            lines.append(f"time: about {_hours(self.seconds)} in {where}")
         if self.memory is not None:
-            lines.append(f"memory: about {self.memory / 1e9:.1f} GB for each training at a time")
-        disk = "not known yet" if self.disk is None else f"about {self.disk / 1e9:.2f} GB"
+            lines.append(f"memory: about {_bytes(self.memory)} for each training at a time")
+        disk = (
+            "not known before a training is done"
+            if self.disk is None
+            else f"about {_bytes(self.disk)}"
+        )
         lines.append(f"disk for all adapters: {disk}")
         return lines
 
@@ -113,7 +153,15 @@ def estimate_tuning(work: TuningWork, measure: bool = False) -> TuningEstimate:
     asked = _in_context(work)
     judged = sum(len(run.cases) for run in work.shown_runs()) + outputs_of(work)
     plan = _judging(work, judged)
+    small = [one for one in work.tasks.values() if one.task not in design.tasks]
     return TuningEstimate(
+        tasks=tuple(_task_plan(work, one) for one in design.tasks),
+        # Where another would have done, they were not left out for being small.
+        too_small=tuple(one.task for one in small)
+        if all(map(partial(is_too_small, design), small))
+        else (),
+        arms=design.arms,
+        primary=design.primary,
         trainings=len(planned),
         done=len(told),
         steps=steps,
@@ -128,6 +176,13 @@ def estimate_tuning(work: TuningWork, measure: bool = False) -> TuningEstimate:
         memory=training_memory(design.system, design.train),
         disk=_disk(work, told, len(planned)),
     )
+
+
+def _task_plan(work: TuningWork, task: str) -> TaskPlan:
+    design = work.folder.design
+    folds = [fold for fold in work.folder.split.folds if fold.task == task]
+    pools = [len(whole_order(design, fold, work.tasks[task], 0)) for fold in folds]
+    return TaskPlan(task, sum(len(fold.test) for fold in folds), len(folds), min(pools))
 
 
 def outputs_of(work: TuningWork) -> int:
@@ -227,8 +282,10 @@ class _TimeJob:
 def _measured(work: TuningWork, job: TrainJob) -> Speed:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
-        with closing(in_processes([_TimeJob(job, out)], work.places[:1], silent)) as results:
-            ((_, reason),) = results
+        with ExitStack() as stack:
+            tell = stack.enter_context(work.bar("timing a few steps"))
+            measured = in_processes([_TimeJob(job, out)], work.places[:1], tell)
+            ((_, reason),) = stack.enter_context(closing(measured))
         if reason is not None:
             raise MedebenchError(f"measure: {reason}")
         told = json.loads((out / "speed.json").read_text("utf-8"))
@@ -237,6 +294,10 @@ def _measured(work: TuningWork, job: TrainJob) -> Speed:
 
 def _money(cost: float | None) -> str:
     return "price not known" if cost is None else f"about ${cost:,.2f}"
+
+
+def _bytes(count: int) -> str:
+    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.0f} MB"
 
 
 def _hours(seconds: float) -> str:

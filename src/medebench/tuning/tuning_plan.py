@@ -14,6 +14,7 @@ from medebench.settings import read_settings
 from medebench.tuning.train_settings import TrainSettings
 from medebench.tuning.tuning_call import ARMS, TuningResult, prepare, tune
 from medebench.tuning.tuning_design import TuningDesign
+from medebench.tuning.tuning_workers import find_places
 
 
 class TuningEntry(BaseModel):
@@ -39,6 +40,7 @@ class TuningEntry(BaseModel):
     primary: str = ""
     train: dict[str, Any] = {}
     devices: str = ""
+    workers: int | None = Field(None, ge=1, le=512)
     keep: Literal["adapters", "scores"] = "adapters"
     max_cost: float | None = Field(None, ge=0)
 
@@ -59,7 +61,8 @@ class TuningEntry(BaseModel):
 
     def check(self, cases: CaseSet, out: Path, seed: int, bar: Bar) -> None:
         """InputError where it does not make sense, before anything of the plan is done."""
-        told = self.model_dump(exclude={"devices", "keep", "max_cost"})
+        find_places(self.devices, self.workers)
+        told = self.model_dump(exclude={"devices", "workers", "keep", "max_cost"})
         given: dict[str, Any] = {
             name: tuple(one) if isinstance(one, list) else one for name, one in told.items()
         }

@@ -28,6 +28,8 @@ from medebench.tuning.tuning_workers import Job, Place, in_processes
 
 #: Runs that a judge is shown together: each of them has files open meanwhile.
 _AT_ONCE = 20
+#: Title of the longest part of the work, which a page shows meanwhile.
+TRAINING = "training and editing"
 #: Cases that are drawn during the first training of each kind.
 _WATCHED = 2
 
@@ -137,7 +139,7 @@ class TuningWork:
         from medebench.tuning.page import state_of, write_progress
 
         with ExitStack() as stack:
-            tell = stack.enter_context(self.bar("training and editing"))
+            tell = stack.enter_context(self.bar(TRAINING))
 
             def progress(done: int, total: int) -> None:
                 tell(done, total)

@@ -99,6 +99,10 @@ def longest(design: TuningDesign) -> int:
     return max(*design.samples, shown)
 
 
+def is_too_small(design: TuningDesign, one: TaskCases) -> bool:
+    return _problem(design, one) is not None
+
+
 def _problem(design: TuningDesign, one: TaskCases) -> str | None:
     """Why even training on all but one group at a time is not enough."""
     need, cases = longest(design), len(one.cases)

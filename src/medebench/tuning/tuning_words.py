@@ -19,6 +19,7 @@ from medebench.tuning.tuning_answers import (
     Trend,
     TuningAnswers,
 )
+from medebench.tuning.tuning_arms import REAL
 
 if TYPE_CHECKING:
     from medebench.tuning.tuning_outcome import TuningOutcome
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 LEVEL = 0.05
 Verdict = Literal["better", "worse", "higher", "lower", "unseen", "unknown"]
 
+_SHORT = {
+    "per-sample": "with a fixed number of steps per pair",
+    "same-steps": "with the same number of steps at every number of pairs",
+}
 _WRONG = {"shuffled": "shuffled pairs", "other-task": "another task's pairs"}
 _RIGHT = {
     "own-pairs": "training on as many pairs whose targets were shuffled",
@@ -127,26 +132,36 @@ class _Words:
     def helped(self) -> str:
         """Each trained arm at the most pairs, against the untouched model."""
         sentences = []
-        for arm in ("per-sample", "same-steps"):
+        for arm, how in self.trained():
             own = [p for p in self.points if p.arm == arm and p.task == ALL]
             if own:
-                sentences.append(self._helped(max(own, key=lambda p: p.samples)))
+                sentences.append(self._helped(max(own, key=lambda p: p.samples), how))
         zero = self.answers.point(ALL, "untouched", self.score.name, 0)
         if sentences and zero is not None and zero.mean.value is not None:
             low = {"lower": " (lower is better)", "higher": ""}.get(self.score.better, "")
             sentences.insert(
                 0,
-                f"The primary measure, named beforehand, is {self.score.label}{low}: the untouched "
-                f"model has {self.score.text(zero.mean.value)}.",
+                f"The primary measure, named beforehand, is {self.score.label}{low}; that of the "
+                f"untouched model is {self.score.text(zero.mean.value)}.",
             )
         return " ".join(sentences)
 
-    def _helped(self, point: CurvePoint) -> str:
-        start = f"After training on {self.place(point.samples)}, {_short(point.arm)},"
+    def trained(self) -> list[tuple[str, str]]:
+        """The arms that learn from real pairs, and how; one where the most pairs are the same."""
+        design = self.outcome.design
+        arms = [one for one in REAL if one in design.arms]
+        steps = {design.steps_of(one, max(design.samples)) for one in arms}
+        there = any(p.samples == max(design.samples) and p.arm == arms[0] for p in self.points)
+        if len(arms) == 2 and len(steps) == 1 and there:
+            return [(arms[0], f"with {counted(steps.pop(), 'step')}")]
+        return [(one, _SHORT[one]) for one in arms]
+
+    def _helped(self, point: CurvePoint, how: str) -> str:
+        start = f"After training on {self.place(point.samples)}, {how},"
         value, found = self.score.text(point.mean.value), verdict(point.change, self.score)
         if found == "unknown":
             why = point.change.reason
-            return f"{start} it is {value}; whether that is a change is not known: {why}."
+            return f"{start} it is {value}; whether that is a change is not known ({why})."
         if found == "unseen":
             return f"{start} it is {value}, {self.unseen(point)}."
         way = "higher" if (point.change.value or 0) > 0 else "lower"
@@ -165,7 +180,7 @@ class _Words:
             if verdict(both.slope, self.score) in ("better", "worse", "higher", "lower"):
                 if same is None:
                     sentences.append(
-                        "Which of the two does it cannot be told: there is no arm with the same "
+                        "Whether it is the pairs or the steps cannot be told: no arm has the same "
                         "number of steps at every number of pairs."
                     )
                 elif verdict(same.slope, self.score) in ("unseen", "unknown"):
@@ -203,7 +218,7 @@ class _Words:
         start = f"Training on {counted(contrast.left[1], 'pair')}"
         meaning = _MEANS.get((contrast.question, found), "")
         if found == "unknown":
-            return f"{start} and {right} cannot be told apart: {contrast.difference.reason}."
+            return f"{start} and {right} cannot be told apart ({contrast.difference.reason})."
         if found == "unseen":
             said = f"Between {start[0].lower()}{start[1:]} and {right} there is "
             said += self.unseen(contrast)
@@ -229,7 +244,7 @@ class _Words:
         if len(self.tasks) < 2:
             return ""
         sentences = []
-        for arm in ("per-sample", "same-steps"):
+        for arm, how in self.trained():
             own = [p for p in self.points if p.arm == arm and p.task != ALL]
             most = max((p.samples for p in own), default=0)
             found: dict[str, list[str]] = {}
@@ -251,7 +266,7 @@ class _Words:
                 said.append(f"not known in {listed(found['unknown'], len(found['unknown']))}")
             if said:
                 sentences.append(
-                    f"By task, after {counted(most, 'pair')} {_short(arm)} and with Holm's "
+                    f"By task, after {counted(most, 'pair')} {how} and with Holm's "
                     f"correction over tasks and metrics: {'; '.join(said)}."
                 )
         return " ".join(sentences)
@@ -298,17 +313,17 @@ class _Words:
         if not own:
             return ""
         sentences = []
-        for arm in ("per-sample", "same-steps"):
+        for arm, how in self.trained():
             some = [f for f in own if f.arm == arm]
             if not some:
                 continue
             most = max(some, key=lambda f: f.samples)
             found = verdict(most.change, self.score)
-            start = f"On cases of other tasks, after {counted(most.samples, 'pair')} {_short(arm)},"
+            start = f"On cases of other tasks, after {counted(most.samples, 'pair')} {how},"
             if found == "unseen":
                 sentences.append(f"{start} there is {self.unseen(most)}.")
             elif found == "unknown":
-                sentences.append(f"{start} the change is not known: {most.change.reason}.")
+                sentences.append(f"{start} the change is not known ({most.change.reason}).")
             else:
                 said = f"{start} {self.score.label} is {found} by {self.amount(most.change)}"
                 sentences.append(f"{said}: it forgets." if found == "worse" else f"{said}.")
@@ -316,7 +331,7 @@ class _Words:
 
     def remembered(self) -> str:
         own = [m for m in self.answers.memory if m.task == ALL and m.nearer.value is not None]
-        own = [m for m in own if m.arm in ("per-sample", "same-steps")]
+        own = [m for m in own if m.arm in REAL]
         if not own:
             return ""
         most = max(own, key=lambda m: (m.samples, m.arm == "per-sample"))
@@ -332,13 +347,6 @@ class _Words:
         if ends.low > 0.5:
             return f"{start}: outputs lean towards the training targets, a sign of memorisation."
         return f"{start}: no sign of memorisation."
-
-
-def _short(arm: str) -> str:
-    return {
-        "per-sample": "with a fixed number of steps per pair",
-        "same-steps": "with the same number of steps at every number of pairs",
-    }[arm]
 
 
 def _about(outcome: TuningOutcome) -> str:
@@ -359,7 +367,7 @@ def _about(outcome: TuningOutcome) -> str:
     if outcome.design.draws < LEAST_DRAWS:
         sentences.append("With a single draw nothing says how much the choice of pairs matters.")
     elif outcome.design.draws == LEAST_DRAWS:
-        sentences.append("Two draws say little of how much the choice of pairs matters.")
+        sentences.append("Two draws say little about how much the choice of pairs matters.")
     return " ".join(sentences)
 
 

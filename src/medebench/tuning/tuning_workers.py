@@ -15,9 +15,10 @@ import traceback
 from collections import deque
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
-from typing import Protocol
+from typing import Any, Protocol
 
 from medebench.errors import InputError, MedebenchError, one_line
 from medebench.parallel import core_count
@@ -238,6 +239,11 @@ def _settle(place: Place) -> None:
     from medebench.device import is_installed
 
     cv2.setNumThreads(place.threads)
+    if is_installed("tqdm"):
+        # The lock of its own is shared between processes: Python complains of it as left behind
+        # when this one is ended.
+        bars: Any = import_module("tqdm")
+        bars.tqdm.set_lock(threading.RLock())
     if is_installed("torch"):
         import torch
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from tests.tuning.page.live import state
 webdriver = pytest.importorskip("selenium.webdriver")
 pytestmark = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=NO_BROWSER)
 Browser = Any
+#: A system's name without a place to break.
+LONG = "diffusers:pipelines/instruct-pix2pix-of-ours,steps=20,size=512"
 NARROW = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True}
 
 
@@ -95,7 +98,7 @@ def test_shows_what_is_new_without_being_loaded_again(
     assert write_progress(tmp_path, state(tmp_path, stages), every=0)  # type: ignore[arg-type]
     wait(lambda: "1 of 8 trainings done" in js(browser, SAID))
     assert js(browser, STAGES)[:4] == ["done", "training", "open", "failed"]
-    assert "1 not done" in js(browser, SAID)
+    assert "1 failed" in js(browser, SAID)
     # What was chosen stays chosen, and where the keyboard was, it is.
     assert "4 pairs, draw 1" in js(browser, "document.activeElement.getAttribute('aria-label')")
     assert "done" in js(browser, "document.getElementById('p-one').textContent")
@@ -112,15 +115,20 @@ def test_shows_what_is_new_without_being_loaded_again(
 
 def test_fits_a_telephone(browser: Browser, wait: Any, tmp_path: Path, phantom: Pair) -> None:
     stages = {0: ("training", 100), 1: ("done", 200)}
-    live = write_progress(tmp_path, state(tmp_path, stages))  # type: ignore[arg-type]
+    now = replace(state(tmp_path, stages), title=f"{LONG} learns")  # type: ignore[arg-type]
+    live = write_progress(tmp_path, now)
     assert live is not None
-    page = write_tuning_page(*phantom, tmp_path / "report")
+    outcome, answers = phantom
+    outcome = replace(outcome, design=replace(outcome.design, system=LONG))
+    page = write_tuning_page(outcome, answers, tmp_path / "report")
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", NARROW)
     try:
         for one, there in ((live, "#p-now polyline"), (page, "figure svg")):
             browser.get(one.as_uri())
             wait(lambda there=there: js(browser, f"!!document.querySelector('{there}')"))
             assert js(browser, "document.documentElement.scrollWidth <= window.innerWidth")
+            title = "document.querySelector('h1')"
+            assert js(browser, f"{title}.scrollWidth <= {title}.clientWidth")
     finally:
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 

@@ -15,8 +15,10 @@ import medebench as mb
 from medebench.analysis.estimate import Estimate
 from medebench.errors import InputError
 from medebench.images.picture import Picture
+from medebench.page.score_columns import describe
 from medebench.tuning.learning_curve import answer
 from medebench.tuning.page import Made, RunPictures, write_tuning_page
+from medebench.tuning.page.figures.curve_panels import _draw, _Line, _Panel
 from medebench.tuning.page.figures.end_labels import spread
 from medebench.tuning.page.tuning_examples import chosen
 from medebench.tuning.page.tuning_formats import scores_of
@@ -84,7 +86,7 @@ def test_the_answer_comes_first_and_what_is_missing_with_it(page: Path, usual: P
     places = [text.index(word.replace(" %", "\u00a0%")) for word in usual[1].words]
     assert places == sorted(places)
     assert places[-1] < text.index("Not all of it is done") < text.index("Files:")
-    assert "123 of 126 trainings" in text
+    assert "123 of 126 trainings" in text and "3 draws × 2 seeds" in text
     assert "out of memory" in text
     assert "again" in text
 
@@ -249,6 +251,18 @@ def test_labels_keep_apart_and_in_order():
     assert min(np.diff(found)) >= 1.0 - 1e-9
     assert found[0] >= 0 and found[-1] <= 10
     assert spread([2.0, 6.0], 1.0, 0.0, 10.0) == [2.0, 6.0]
+
+
+def test_the_name_of_the_score_is_beside_the_numbers_of_its_axis():
+    """Where all scores are about the same, the numbers are long."""
+    line = _Line("per-sample", [(0, Estimate(0.969, None)), (2, Estimate(0.971, None))])
+    with _draw([_Panel("Add a ring", [line], {})], describe(["edit_residual"], {})[0]) as figure:
+        figure.canvas.draw()
+        axes = figure.axes[0]
+        numbers = [one for one in axes.get_yticklabels() if one.get_text()]
+        assert max(len(one.get_text()) for one in numbers) >= 5
+        name = axes.yaxis.label.get_window_extent()
+        assert name.x0 >= 0 and name.x1 < min(one.get_window_extent().x0 for one in numbers)
 
 
 def test_durations_are_read_at_a_glance():

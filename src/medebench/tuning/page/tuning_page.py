@@ -13,6 +13,7 @@ from markupsafe import Markup
 from medebench.page import document
 from medebench.page.document import write_document
 from medebench.page.escape import markdown as safe
+from medebench.page.number import counted
 from medebench.page.page_folder import Folder
 from medebench.page.private_paths import without_any_folder
 from medebench.page.section import Section
@@ -102,6 +103,7 @@ def _examples(
 
 def _head(outcome: TuningOutcome, answers: TuningAnswers, title: str) -> Markup:
     score = scores_of(outcome, answers).get(answers.primary)
+    design = outcome.design
     return render(
         "head.html",
         title=title,
@@ -112,6 +114,7 @@ def _head(outcome: TuningOutcome, answers: TuningAnswers, title: str) -> Markup:
         tasks=len({fold.task for fold in outcome.folds}),
         done=tuning_tables.done_text(outcome),
         missing=tuning_tables.missing(outcome),
+        repeated=f"{counted(design.draws, 'draw')} × {counted(design.seeds, 'seed')}",
     )
 
 

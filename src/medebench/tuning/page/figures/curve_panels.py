@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: Inches.
-_WIDTH, _LEFT, _LABELS, _GAP = 7.6, 0.48, 1.08, 0.14
+_WIDTH, _LEFT, _LABELS, _GAP = 7.6, 0.58, 1.08, 0.14
 _WIDEST = 2.9
+#: Room for the numbers of the axis, of up to three decimals; the name of the score is left of them.
+_NUMBERS = 0.4
 _TOP, _HIGH, _BOTTOM = 0.3, 1.8, 0.44
 _LEVELS: tuple[Untrained, ...] = ("untouched", "blank", "copy", "reference")
 #: The axis may grow by so much for the sake of horizontal lines; those beyond are named at its end.
@@ -129,6 +131,7 @@ def _draw(panels: Sequence[_Panel], score: Score) -> Iterator[Figure]:
             _fill(axes, panel, axis)
             if column == 0:
                 axes.set_ylabel(score.label)
+                axes.yaxis.set_label_coords(-_NUMBERS / wide, 0.5)
             else:
                 axes.tick_params(axis="y", labelleft=False)
         yield made

@@ -38,7 +38,7 @@
       );
     }
     for (const [step, anchor] of [[0, "start"], [most, "end"]]) {
-      drawn.append(svg("text", { x: x(step), y: HIGH - 5, "text-anchor": anchor }, `${step.toLocaleString("en")}${step ? " steps" : ""}`));
+      drawn.append(svg("text", { x: x(step), y: HIGH - 5, "text-anchor": anchor }, `${step.toLocaleString("en")}${step ? (step === 1 ? " step" : " steps") : ""}`));
     }
     for (const line of lines) {
       const points = line.steps.map((step, i) => [x(step), line.losses[i]]).filter((one) => one[1] > 0);

@@ -2,7 +2,7 @@
 // Looks again every few seconds at the script that the experiment writes, and shows what is new.
 (() => {
   const SIGNS = { open: "·", training: "▸", testing: "◔", done: "✓", failed: "✗" };
-  const WORDS = { open: "to do", training: "training", testing: "being tested", done: "done", failed: "not done" };
+  const WORDS = { open: "to do", training: "training", testing: "being tested", done: "done", failed: "failed" };
   const QUIET = 180; // seconds without news after which it may have stopped
   const known = { data: null, chosen: null, grid: "", pictures: new Map() };
   const count = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
@@ -57,7 +57,7 @@
     meter.setAttribute("aria-valuenow", done);
     meter.firstElementChild.style.width = `${all ? 100 * done / all : 0}%`;
     const words = [`${done} of ${count(all, "training")} done`, `${going} under way`, `${of("open")} to do`];
-    if (failed) words.push(`${failed} not done`);
+    if (failed) words.push(`${failed} failed`);
     if (!data.finished && data.left) words.push(`about ${time(data.left)} left`);
     if (data.doing) words.push(data.doing);
     const text = words.join(" · ");
