@@ -17,10 +17,11 @@ from medebench.runs.failed_calls import Failures
 from medebench.runs.run_folder import INFO
 from medebench.runs.stages.judge_scores import JudgeLimits
 from medebench.systems import SystemInstance, find_system
+from medebench.systems.system_folder import FILE as SYSTEM
 from medebench.tuning.train_request import TrainRequest
 from medebench.tuning.tuning_arms import Planned, plan_trainings, shown_counts
 from medebench.tuning.tuning_design import Fold, Training
-from medebench.tuning.tuning_folder import PROGRESS, RUN, TuningFolder
+from medebench.tuning.tuning_folder import ADAPTER, PROGRESS, RUN, TuningFolder
 from medebench.tuning.tuning_jobs import Keep, OutputJob, TrainJob, note_failure, untrained_calls
 from medebench.tuning.tuning_read import finished
 from medebench.tuning.tuning_split import TaskCases, longest, whole_order
@@ -76,9 +77,14 @@ class TuningWork:
         return found
 
     def train_jobs(self) -> list[TrainJob]:
-        """Those of the design that are not done."""
+        """Those of the design that are not done, or whose failed outputs are to be tried again."""
         planned = plan_trainings(self.folder.design, self.folder.split)
-        return [self._job(one) for one in planned if finished(self.folder.training(one)) is None]
+        places = ((one, self.folder.training(one)) for one in planned)
+        return [
+            self._job(one)
+            for one, place in places
+            if finished(place) is None or (self.retry_failed and _lacks_outputs(place))
+        ]
 
     def _job(self, one: Planned) -> TrainJob:
         design, split, training = self.folder.design, self.folder.split, one.training
@@ -105,6 +111,7 @@ class TuningWork:
             design.seed,
             self.metrics,
             self.keep,
+            self.retry_failed,
         )
 
     def _unused(self, fold: Fold, training: Training) -> tuple[Case, ...]:
@@ -193,7 +200,12 @@ class TuningWork:
             failures=self.failures,
         )
         if self.metrics:
-            score(run, list(self.metrics), failures=self.failures)
+            score(
+                run,
+                list(self.metrics),
+                retry_failed=self.retry_failed,
+                failures=self.failures,
+            )
 
     def shown_system(self, count: int) -> SystemInstance:
         """What is left of its budget is for all runs together."""
@@ -262,6 +274,14 @@ def training_seed(seed: int, training: Training) -> int:
     """The same noise for every arm and number of samples of one draw, fold and seed."""
     named = f"{seed}/{training.task}/{training.fold}/{training.draw}/{training.seed}"
     return int(sha256(named.encode())[:8], 16) >> 1
+
+
+def _lacks_outputs(place: Path) -> bool:
+    """Whether a training that is done, and still is a system, could not edit some case."""
+    if not (place / ADAPTER / SYSTEM).is_file() or not (place / RUN / INFO).is_file():
+        return False
+    made = open_run(place / RUN).contents().outputs.values()
+    return any(one.reason is not None for one in made)
 
 
 def is_done(path: Path, cases: Sequence[str], metrics: Sequence[str]) -> bool:
