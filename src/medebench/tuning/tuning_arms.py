@@ -94,12 +94,6 @@ def control_samples(design: TuningDesign) -> tuple[int, ...]:
     return design.controls_at or (max(design.samples),)
 
 
-def has_other_task(design: TuningDesign, tasks: Mapping[str, TaskCases], chosen: str) -> bool:
-    """Whether there may be pairs enough of another task."""
-    need = max(design.samples)
-    return any(len(one.cases) >= need for name, one in tasks.items() if name != chosen)
-
-
 def _elsewhere(
     design: TuningDesign, task: str, tasks: Mapping[str, TaskCases], groups: Mapping[str, int]
 ) -> tuple[str, ...]:

@@ -28,7 +28,6 @@ from medebench.tuning.tuning_answers import TuningAnswers
 from medebench.tuning.tuning_arms import (
     TuningSplit,
     control_samples,
-    has_other_task,
     require_arms,
     split_others,
 )
@@ -242,7 +241,7 @@ def prepare(
         given = _still_open(given, before.design, open_arms)
         open_arms = False
     if problem := training_problem(given.system, given.train):
-        raise _as_input(given.system, problem)
+        raise _not_trained(given.system, problem)
     chosen = find_system(given.system)
     shown = _in_context(given, ready)
     with bar("reading cases") as progress:
@@ -275,8 +274,6 @@ def _split(
     chosen = choose_tasks(design, tasks)
     if open_arms:
         arms = [one for one in design.arms if max(design.samples) > 1 or one != "shuffled"]
-        if not all(has_other_task(design, tasks, one.task) for one in chosen):
-            arms = [one for one in arms if one != "other-task"]
         design = replace(design, arms=tuple(arms))
     if before is not None:
         design = as_before(design, before.design)
@@ -289,7 +286,14 @@ def _split(
     )
     require_arms(design)
     folds = [fold for one in chosen for fold in split_task(design, one)]
-    return design, split_others(design, folds, tasks, groups)
+    try:
+        return design, split_others(design, folds, tasks, groups)
+    except InputError:
+        if not open_arms:
+            raise
+        # The only thing that can be wrong: no other task has pairs enough.
+        design = replace(design, arms=tuple(one for one in design.arms if one != "other-task"))
+        return design, split_others(design, folds, tasks, groups)
 
 
 def _still_open(given: TuningDesign, before: TuningDesign, open_arms: bool) -> TuningDesign:
@@ -322,7 +326,7 @@ def _check_numbers(design: TuningDesign) -> None:
         raise InputError("demonstrations: numbers from 0 up")
 
 
-def _as_input(system: str, problem: str) -> InputError:
+def _not_trained(system: str, problem: str) -> NotReadyError:
     return NotReadyError(problem if problem.startswith(system) else f"{system}: {problem}")
 
 
