@@ -50,6 +50,7 @@ def write_plan(tmp_path):
         ("Remove moles", "Remove", "tuning: tasks: no task 'Remove' with reference images"),
         ("[cp]", "[pc]", "tuning: .*'pc'"),
         ("diffusers:TINY", "blur", "blur"),
+        ("devices: cpu", "devices: cuda:7", "tuning: devices: no 'cuda:7' here"),
     ],
 )
 def test_what_makes_no_sense_is_said_before_anything_is_done(write_plan, tmp_path, old, new, told):

@@ -14,6 +14,7 @@ from medebench.settings import read_settings
 from medebench.tuning.train_settings import TrainSettings
 from medebench.tuning.tuning_call import ARMS, TuningResult, prepare, tune
 from medebench.tuning.tuning_design import TuningDesign
+from medebench.tuning.tuning_workers import find_places
 
 
 class TuningEntry(BaseModel):
@@ -65,6 +66,8 @@ class TuningEntry(BaseModel):
         }
         given |= {"train": read_settings(TrainSettings, self.train, "train"), "seed": seed}
         given |= {"arms": given["arms"] or ARMS, "metrics": given["metrics"] or ()}
+        if self.devices:
+            find_places(self.devices)
         prepare(cases, TuningDesign(**given), out, open_arms=self.arms is None, bar=bar)
 
     def run(self, cases: CaseSet, out: Path, seed: int, **options: Any) -> TuningResult:

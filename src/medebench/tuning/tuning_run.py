@@ -221,6 +221,8 @@ class TuningWork:
     def _judged(self) -> None:
         if self.judge is None:
             return
+        from medebench.tuning.page import state_of, write_progress
+
         runs = self.made_runs()
         with self.bar("judging") as progress:
             for start in range(0, len(runs), _AT_ONCE):
@@ -228,6 +230,9 @@ class TuningWork:
 
                 def tell(done: int, total: int, before: int = start, now: int = len(some)) -> None:
                     progress(before + now * done // max(1, total), len(runs))
+                    write_progress(
+                        self.folder.path / PROGRESS, lambda: state_of(self.folder, doing="judging")
+                    )
 
                 try:
                     limits = JudgeLimits(max_cost=self._left_for_judge(runs))
