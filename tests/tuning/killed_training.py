@@ -48,13 +48,18 @@ def killed_request(pipeline: Path, cases: Path) -> TrainRequest:
     )
 
 
-def begin(request: TrainRequest, out: Path) -> int:
-    """A child that trains; its process id."""
+def begin(request: TrainRequest, out: Path, last: int = STEPS) -> int:
+    """A child that trains, and waits for its end after `last` steps; its process id."""
     child = os.fork()
     if child == 0:
         status = 1
+
+        def progress(done: int, total: int) -> None:
+            if last <= done < total:
+                signal.pause()
+
         try:
-            train_adapter(request, out)
+            train_adapter(request, out, progress)
             status = 0
         finally:
             os._exit(status)
@@ -72,7 +77,8 @@ def main(pipeline: Path, cases: Path, out: Path, kills: int, seed: int) -> None:
     # All that is imported on the way is there when the children begin.
     base_system(request.system).loaded(request.settings, "cpu")
     for number in range(kills):
-        child = begin(request, out)
+        # However late it is killed, it has not come to its end.
+        child = begin(request, out, STEPS - 1)
         # Further each time, and at any place of a step, a checkpoint or the beginning.
         wanted = min(STEPS - 2, number * STEPS // kills + chance.randrange(4))
         while lines(out) < wanted and os.waitpid(child, os.WNOHANG)[0] == 0:

@@ -258,7 +258,7 @@ def test_scores_that_are_missing_for_another_reason_are_left_out_and_counted() -
     assert point is not None
     assert (point.change.n, point.change.of) == (100, 120)
     assert point.change.value == pytest.approx(0.2, abs=0.03)
-    assert "1 training of the design is missing: " in found.words[-1]
+    assert "1 training or run of the design is missing: " in found.words[-1]
 
 
 def test_training_that_took_as_many_steps_stands_for_both_arms() -> None:
@@ -273,7 +273,7 @@ def test_an_experiment_that_has_not_begun_has_words() -> None:
     found = answer(replace(outcome, scores=outcome.scores.clear()))
     assert list(found.points) == []
     assert "There are no scores of the primary measure, ssim" in found.words[0]
-    assert "1 training of the design is missing: " in found.words[-1]
+    assert "1 training or run of the design is missing: " in found.words[-1]
 
 
 def test_the_order_of_rows_does_not_matter() -> None:

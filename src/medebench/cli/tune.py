@@ -46,14 +46,16 @@ def tune(
     ] = 50,
     steps: Annotated[
         int | None,
-        typer.Option(min=1, help="Steps at every number of pairs (arm same-steps); default: most."),
+        typer.Option(
+            min=1, help="Steps at every number of pairs (arm same-steps); default: the most."
+        ),
     ] = None,
     arms: Annotated[
         str | None,
         typer.Option(help="per-sample, same-steps, shuffled, other-task; default: all possible."),
     ] = None,
     controls_at: Annotated[
-        str, typer.Option(help="Numbers of pairs of the controls; default: the most.")
+        str, typer.Option(help="Pairs that controls are trained on; default: the most.")
     ] = "",
     task: Annotated[
         list[str] | None, typer.Option(help="Only this task, or Organ/Task (repeatable).")
@@ -65,7 +67,7 @@ def tune(
     in_context: Annotated[
         str, typer.Option(help="A system that is shown the same pairs, such as gemini:MODEL.")
     ] = "",
-    demonstrations: Annotated[str, typer.Option(help="How many it is shown.")] = "0,1,2,3",
+    demonstrations: Annotated[str, typer.Option(help="How many pairs it is shown.")] = "0,1,2,3",
     metrics: Annotated[
         str | None, typer.Option(help="Metrics, with commas; default: those of the task.")
     ] = None,
@@ -88,7 +90,7 @@ def tune(
         typer.Option(min=1, max=512, help="Processes on the CPU; default: two.", metavar="N"),
     ] = None,
     keep: Annotated[
-        str, typer.Option(help="adapters, or scores: weights are dropped once they were used.")
+        str, typer.Option(help="adapters, or scores: weights are dropped once used.")
     ] = "adapters",
     max_cost: Annotated[
         float | None, typer.Option(min=0, help="US dollars for the judge, over all of it.")

@@ -241,7 +241,7 @@ def prepare(
         given = _still_open(given, before.design, open_arms)
         open_arms = False
     if problem := training_problem(given.system, given.train):
-        raise _as_input(given.system, problem)
+        raise _not_trained(given.system, problem)
     chosen = find_system(given.system)
     shown = _in_context(given, ready)
     with bar("reading cases") as progress:
@@ -326,7 +326,7 @@ def _check_numbers(design: TuningDesign) -> None:
         raise InputError("demonstrations: numbers from 0 up")
 
 
-def _as_input(system: str, problem: str) -> InputError:
+def _not_trained(system: str, problem: str) -> NotReadyError:
     return NotReadyError(problem if problem.startswith(system) else f"{system}: {problem}")
 
 

@@ -144,7 +144,7 @@ def estimate_tuning(work: TuningWork, measure: bool = False) -> TuningEstimate:
     speed = _seen(told)
     if speed is None and measure and jobs:
         speed = _measured(work, jobs[0])
-    steps = sum(one.request.steps for one in jobs)
+    steps = sum(one.request.steps for one in jobs if finished(one.folder) is None)
     outputs = sum(len(one.cases) for one in jobs) + sum(len(one.cases) for one in others)
     seconds = None
     if speed is not None:

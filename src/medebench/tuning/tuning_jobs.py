@@ -52,7 +52,7 @@ class OutputJob:
             retry_failed=self.retry_failed,
             progress=progress,
         )
-        score_locally(run, self.metrics, threads)
+        score_locally(run, self.metrics, threads, self.retry_failed)
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,7 @@ class TrainJob:
     seed: int
     metrics: tuple[str, ...]
     keep: Keep = "adapters"
+    retry_failed: bool = False
 
     @cached_property
     def size(self) -> int:
@@ -96,10 +97,11 @@ class TrainJob:
             self.folder / RUN,
             seed=self.seed,
             workers=threads,
+            retry_failed=self.retry_failed,
             progress=lambda done, _: progress(steps + done, self.size),
         )
         seconds = time.perf_counter() - begun
-        score_locally(run, self.metrics, threads)
+        score_locally(run, self.metrics, threads, self.retry_failed)
         found = self._nearest(run)
         finished = {
             "steps": steps,
@@ -126,9 +128,9 @@ class TrainJob:
         return nearest(outputs, learned, targets_of(self.unused[: len(learned)]))
 
 
-def score_locally(run: Run, metrics: Sequence[str], threads: int) -> None:
+def score_locally(run: Run, metrics: Sequence[str], threads: int, retry_failed: bool) -> None:
     if metrics:
-        score(run, list(metrics), workers=threads)
+        score(run, list(metrics), workers=threads, retry_failed=retry_failed)
 
 
 def note_failure(folder: Path, reason: str) -> None:

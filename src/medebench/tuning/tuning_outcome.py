@@ -51,7 +51,7 @@ class TuningOutcome:
     scores: pl.DataFrame
     trainings: Sequence[TrainingFacts]
     nearest: pl.DataFrame | None = None
-    #: Trainings of the design that are not done yet, and why.
+    #: Trainings of the design, and runs of what is not trained, that are not done yet, and why.
     open: Mapping[str, str] = field(default_factory=dict)
     #: System, case set, versions, device: for methods and provenance.
     facts: Mapping[str, Any] = field(default_factory=dict)

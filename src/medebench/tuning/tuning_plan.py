@@ -68,6 +68,8 @@ class TuningEntry(BaseModel):
         }
         given |= {"train": read_settings(TrainSettings, self.train, "train"), "seed": seed}
         given |= {"arms": given["arms"] or ARMS, "metrics": given["metrics"] or ()}
+        if self.devices:
+            find_places(self.devices)
         prepare(cases, TuningDesign(**given), out, open_arms=self.arms is None, bar=bar)
 
     def run(self, cases: CaseSet, out: Path, seed: int, **options: Any) -> TuningResult:

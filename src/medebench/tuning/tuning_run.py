@@ -17,10 +17,11 @@ from medebench.runs.failed_calls import Failures
 from medebench.runs.run_folder import INFO
 from medebench.runs.stages.judge_scores import JudgeLimits
 from medebench.systems import SystemInstance, find_system
+from medebench.systems.system_folder import FILE as SYSTEM
 from medebench.tuning.train_request import TrainRequest
 from medebench.tuning.tuning_arms import Planned, plan_trainings, shown_counts
 from medebench.tuning.tuning_design import Fold, Training
-from medebench.tuning.tuning_folder import PROGRESS, RUN, TuningFolder
+from medebench.tuning.tuning_folder import ADAPTER, PROGRESS, RUN, TuningFolder
 from medebench.tuning.tuning_jobs import Keep, OutputJob, TrainJob, note_failure, untrained_calls
 from medebench.tuning.tuning_read import finished
 from medebench.tuning.tuning_split import TaskCases, longest, whole_order
@@ -78,9 +79,14 @@ class TuningWork:
         return found
 
     def train_jobs(self) -> list[TrainJob]:
-        """Those of the design that are not done."""
+        """Those of the design that are not done, or whose failed outputs are to be tried again."""
         planned = plan_trainings(self.folder.design, self.folder.split)
-        return [self._job(one) for one in planned if finished(self.folder.training(one)) is None]
+        places = ((one, self.folder.training(one)) for one in planned)
+        return [
+            self._job(one)
+            for one, place in places
+            if finished(place) is None or (self.retry_failed and _lacks_outputs(place))
+        ]
 
     def _job(self, one: Planned) -> TrainJob:
         design, split, training = self.folder.design, self.folder.split, one.training
@@ -107,6 +113,7 @@ class TuningWork:
             design.seed,
             self.metrics,
             self.keep,
+            self.retry_failed,
         )
 
     def _unused(self, fold: Fold, training: Training) -> tuple[Case, ...]:
@@ -195,7 +202,12 @@ class TuningWork:
             failures=self.failures,
         )
         if self.metrics:
-            score(run, list(self.metrics), failures=self.failures)
+            score(
+                run,
+                list(self.metrics),
+                retry_failed=self.retry_failed,
+                failures=self.failures,
+            )
 
     def shown_system(self, count: int) -> SystemInstance:
         """What is left of its budget is for all runs together."""
@@ -211,6 +223,8 @@ class TuningWork:
     def _judged(self) -> None:
         if self.judge is None:
             return
+        from medebench.tuning.page import state_of, write_progress
+
         runs = self.made_runs()
         with self.bar("judging") as progress:
             for start in range(0, len(runs), _AT_ONCE):
@@ -218,6 +232,9 @@ class TuningWork:
 
                 def tell(done: int, total: int, before: int = start, now: int = len(some)) -> None:
                     progress(before + now * done // max(1, total), len(runs))
+                    write_progress(
+                        self.folder.path / PROGRESS, lambda: state_of(self.folder, doing="judging")
+                    )
 
                 try:
                     limits = JudgeLimits(max_cost=self._left_for_judge(runs))
@@ -264,6 +281,14 @@ def training_seed(seed: int, training: Training) -> int:
     """The same noise for every arm and number of samples of one draw, fold and seed."""
     named = f"{seed}/{training.task}/{training.fold}/{training.draw}/{training.seed}"
     return int(sha256(named.encode())[:8], 16) >> 1
+
+
+def _lacks_outputs(place: Path) -> bool:
+    """Whether a training that is done, and still is a system, could not edit some case."""
+    if not (place / ADAPTER / SYSTEM).is_file() or not (place / RUN / INFO).is_file():
+        return False
+    made = open_run(place / RUN).contents().outputs.values()
+    return any(one.reason is not None for one in made)
 
 
 def is_done(path: Path, cases: Sequence[str], metrics: Sequence[str]) -> bool:

@@ -375,9 +375,9 @@ def _missing(outcome: TuningOutcome) -> str:
     sentences = []
     if outcome.open:
         reasons = reasons_in_words(group_reasons([(why, 1) for why in outcome.open.values()]))
-        trainings = counted(len(outcome.open), "training")
-        verb = "is" if len(outcome.open) == 1 else "are"
-        sentences.append(f"{trainings} of the design {verb} missing: {reasons}.")
+        one = len(outcome.open) == 1
+        parts = "1 training or run" if one else f"{len(outcome.open):,} trainings or runs"
+        sentences.append(f"{parts} of the design {'is' if one else 'are'} missing: {reasons}.")
     frame = outcome.scores
     lost = frame.filter(frame["value"].is_null())
     if len(lost):

@@ -234,6 +234,8 @@ def _settle(place: Place) -> None:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[name] = str(place.threads)
+    # Threads that wait for each other by counting would take the cores from whoever has work.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     import cv2
 
     from medebench.device import is_installed

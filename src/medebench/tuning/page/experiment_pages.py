@@ -9,14 +9,13 @@ from pathlib import Path
 
 from medebench.cases import CaseSet
 from medebench.runs.run_folder import INFO, Run, open_run
-from medebench.tuning.page.loss_curve import LOSSES
 from medebench.tuning.page.tuning_examples import Made, RunPictures
 from medebench.tuning.page.tuning_progress import Stage, TrainingState, TuningState
+from medebench.tuning.train_adapter import FACTS
+from medebench.tuning.training_loop import LOG
 from medebench.tuning.tuning_arms import plan_trainings
 from medebench.tuning.tuning_folder import ADAPTER, FAILED, FINISHED, RUN, TuningFolder
 
-#: The adapter's facts: written when its training is over.
-_TRAINED = "training.json"
 #: Seconds without a step after which a training is taken to have been stopped.
 _QUIET = 900.0
 
@@ -30,7 +29,7 @@ def state_of(
         place = folder.training(one)
         stage, reason = _stage(place)
         adapter = place / ADAPTER
-        there = adapter if (adapter / LOSSES).is_file() else None
+        there = adapter if (adapter / LOG).is_file() else None
         trainings.append(TrainingState(one.training, stage, there, reason))
     title = f"{folder.design.system.rpartition('/')[2]} learns from few pairs"
     return TuningState(title, trainings, doing, finished=finished, results=results)
@@ -41,10 +40,10 @@ def _stage(place: Path) -> tuple[Stage, str]:
         return "done", ""
     if (place / FAILED).is_file():
         return "failed", _reason(place / FAILED)
-    if (place / ADAPTER / _TRAINED).is_file():
+    if (place / ADAPTER / FACTS).is_file():
         return "testing", ""
     try:
-        quiet = time.time() - (place / ADAPTER / LOSSES).stat().st_mtime
+        quiet = time.time() - (place / ADAPTER / LOG).stat().st_mtime
     except OSError:
         return "open", ""
     return ("training", "") if quiet < _QUIET else ("open", "begun, and stopped")

@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
-LOSSES = "loss.jsonl"
+from medebench.tuning.training_loop import LOG
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class LossCurve:
 
 def loss_curve(adapter: Path, most: int) -> LossCurve:
     """At most so many points; nothing where there is no file yet."""
-    path = adapter / LOSSES
+    path = adapter / LOG
     try:
         about = path.stat()
     except OSError:

@@ -19,6 +19,7 @@ from medebench.page.page_folder import script
 from medebench.page.private_paths import without_any_folder
 from medebench.tuning.page.loss_curve import LossCurve, loss_curve
 from medebench.tuning.page.tuning_formats import ARMS, TRAINED, arm_text, task_label
+from medebench.tuning.train_adapter import SAMPLES
 from medebench.tuning.tuning_design import Training
 
 PAGE, STATE = "index.html", "progress/state.js"
@@ -52,10 +53,8 @@ class TuningState:
 
     title: str
     trainings: Sequence[TrainingState]
-    #: What is being done besides: "scores of the untouched model".
+    #: What is being done besides: "judging".
     doing: str = ""
-    #: Until all of it is done; without it, what the trainings are likely to take.
-    seconds_left: float | None = None
     finished: bool = False
     #: The page of the results, once there is one.
     results: Path | None = None
@@ -116,12 +115,11 @@ def progress_data(folder: Path, state: TuningState) -> dict[str, Any]:
         else LossCurve()
         for one in state.trainings
     ]
-    left = state.seconds_left
     return {
         "title": state.title,
         "written": round(1000 * time.time()),
         "doing": state.doing,
-        "left": seconds_left(state.trainings, curves) if left is None else left,
+        "left": seconds_left(state.trainings, curves),
         "finished": state.finished,
         "results": _link(folder, state.results) if state.results else "",
         "arms": [
@@ -166,7 +164,7 @@ def _training(folder: Path, one: TrainingState, curve: LossCurve) -> dict[str, A
 def _samples(adapter: Path, stage: Stage) -> dict[str, list[int]] | None:
     """The steps at which each validation case was drawn; of what is done only the last ones."""
     found: dict[str, list[int]] = {}
-    for path in sorted((adapter / "samples").glob("*.png")):
+    for path in sorted((adapter / SAMPLES).glob("*.png")):
         case, _, step = path.stem.rpartition("-")
         if case and step.isdecimal():
             found.setdefault(case, []).append(int(step))

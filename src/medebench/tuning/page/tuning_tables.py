@@ -124,7 +124,10 @@ def trend_table(
     if not groups:
         return None
     heads = (Column("Arm", "left"), Column("For each doubling"), *_TEST)
-    notes = (f"Change of the score for each doubling of the pairs, above 0 pairs. {BOLD}",)
+    notes = (
+        "Change of the score for each doubling of the pairs, above 0 pairs; with steps per sample "
+        f"the steps double with them. {BOLD}",
+    )
     columns = [Column("Task", "left"), *heads]
     return Table(columns, groups, "Trend", "", (*notes, _DETECTABLE), "tab:trend")
 
@@ -199,7 +202,7 @@ def memory_table(outcome: TuningOutcome, answers: TuningAnswers) -> Table | None
     notes = (
         "Distance of each output to the nearest target of its training, and to the nearest of as "
         "many targets that it did not learn from. Nearer: share of outputs that are nearer to the "
-        "former; 50 % by chance, more is copying from memory.",
+        "former; 50 % by chance, more is a sign of memorisation.",
     )
     columns = [Column("Arm", "left"), *map(Column, heads)]
     return Table(columns, groups, "Memorisation", "", notes, "tab:memory")
@@ -208,11 +211,10 @@ def memory_table(outcome: TuningOutcome, answers: TuningAnswers) -> Table | None
 def splits_table(outcome: TuningOutcome) -> Table:
     rows = []
     for fold in outcome.folds:
-        name = task_label(fold.task) + (f", fold {fold.fold}" if fold.fold else "")
         drawn = sorted({len(draw) for draw in fold.draws})
         sizes = "–".join(dict.fromkeys([str(drawn[0]), str(drawn[-1])])) if drawn else "0"
         several = sum(other.task == fold.task for other in outcome.folds) > 1
-        name = f"{task_label(fold.task)}, fold {fold.fold}" if several else name
+        name = task_label(fold.task) + (f", fold {fold.fold}" if several else "")
         cells = [len(fold.test), fold.pool, len(fold.draws)]
         rows.append(Row(name, [*(Cell(f"{n:,}", value=n) for n in cells), Cell(sizes)]))
     heads = ("Test cases", "Pairs to draw from", "Draws", "Pairs in a draw")

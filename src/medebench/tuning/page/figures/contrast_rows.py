@@ -25,7 +25,7 @@ _TITLES = {
     "own-task": "own less other task’s pairs",
     "beats-copy": "trained less the input",
     "beats-blank": "trained less no instruction",
-    "more-pairs": "most less fewest pairs",
+    "more-pairs": "most less fewest, same steps",
     "shown": "trained less in context",
 }
 _WIDTH, _ROW, _LEFT, _COLUMNS = 7.6, 0.22, 1.4, 3
