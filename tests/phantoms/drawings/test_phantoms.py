@@ -15,6 +15,7 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -210,10 +211,10 @@ def test_write_leaves_nothing_behind(
 ) -> None:
     real = writing.write_case
 
-    def fail(root: Path, index: int, seed: int) -> dict[str, object]:
+    def fail(root: Path, index: int, *rest: Any) -> dict[str, object]:
         if index == 1:
             raise stop
-        return real(root, index, seed)
+        return real(root, index, *rest)
 
     monkeypatch.setattr(writing, "write_case", fail)
     with pytest.raises(stop):
