@@ -76,7 +76,7 @@ def test_the_word_decides(task) -> None:
     others = {
         "Change iris colour": {"brown": "green", "green": "blue", "blue": "green"},
         "Cover mole with plaster": {"white": "red", "red": "brown", "brown": "white"},
-        "Stain polyp": {"blue": "yellow", "yellow": "blue"},
+        "Stain polyp": {"white": "blue", "blue": "brown", "brown": "white"},
     }[task.task]
     other = replace(spec, params={**spec.params, "colour": others[spec.params["colour"]]})
     one, two = render(spec), render(other)

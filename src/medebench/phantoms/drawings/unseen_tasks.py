@@ -25,8 +25,8 @@ _IRIS = {"brown": (0.36, 0.19, 0.07), "green": (0.24, 0.50, 0.22), "blue": (0.18
 _OTHERS = (("green", "blue"),) * 3 + (("brown", "blue"),) + (("brown", "green"),) * 2
 #: Their mean is about that of skin, so that a picture that drifts to the mean gains nothing.
 _PLASTERS = {"white": (0.95, 0.94, 0.91), "brown": (0.44, 0.28, 0.18), "red": (0.80, 0.20, 0.20)}
-#: Indigo carmine and fluorescein; their mean is about that of a polyp.
-_DYES = {"blue": (0.25, 0.30, 0.90), "yellow": (1.1, 0.90, 0.10)}
+#: Indigo carmine, acetic acid and iodine, as they are sprayed on the mucosa.
+_DYES = {"blue": (0.12, 0.26, 0.62), "white": (0.86, 0.84, 0.80), "brown": (0.40, 0.22, 0.06)}
 
 
 def _sample_iris(d: Draw) -> Params:
