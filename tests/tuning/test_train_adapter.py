@@ -80,15 +80,16 @@ def fixed_loss(pipe: Any) -> float:
 LEARNING = {"no_text": 0, "no_image": 0, "no_both": 0, "batch": 4, "decay": 0, "every": 1000}
 
 
-def test_full_training_learns_four_pairs(places, cases, tmp_path):
-    before = fixed_loss(DiffusionPipeline.from_pretrained(places / "sd"))
+@pytest.mark.parametrize(("kind", "steps"), [("sd", 150), ("sdxl", 250)])
+def test_full_training_learns_four_pairs(kind, steps, places, cases, tmp_path):
+    before = fixed_loss(DiffusionPipeline.from_pretrained(places / kind))
     more = {"method": "full", "rate": 1e-2, "schedule": "cosine", "warm_up": 20}
-    request = request_for(f"diffusers:{places / 'sd'},{SHORT}", cases, 150, **more, **LEARNING)
+    request = request_for(f"diffusers:{places / kind},{SHORT}", cases, steps, **more, **LEARNING)
     trained = train_adapter(request, tmp_path / "out")
     after = fixed_loss(DiffusionPipeline.from_pretrained(tmp_path / "out" / "pipeline"))
     assert after < 0.1 * before
     assert trained.last_loss < 0.3 * trained.first_loss
-    base, pipeline = places / "sd", tmp_path / "out" / "pipeline"
+    base, pipeline = places / kind, tmp_path / "out" / "pipeline"
     others = [p.relative_to(base) for p in base.rglob("*") if p.is_file()]
     others = [one for one in others if one.parts[0] != "unet" and one.name != "model_index.json"]
     assert len(others) > 5
