@@ -26,9 +26,9 @@ from tests.reporting.conftest import (
     put_learned,
     put_set,
 )
-from tests.study.browser.person import CHROMIUM, DRIVER, NO_BROWSER
+from tests.study.browser.person import CHROMIUM, DRIVER, NO_BROWSER, open_browser
 
-webdriver = pytest.importorskip("selenium.webdriver")
+pytest.importorskip("selenium.webdriver")
 pytestmark = pytest.mark.skipif(
     not (CHROMIUM and DRIVER),
     reason=NO_BROWSER,
@@ -71,21 +71,7 @@ def learned_pages(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]
 
 @pytest.fixture(scope="module")
 def driver() -> Iterator[Browser]:
-    from selenium.webdriver.chrome.service import Service
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for argument in (
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-background-networking",
-        "--disable-dev-shm-usage",
-        "--window-size=1280,1000",
-    ):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    made = webdriver.Chrome(options=options, service=Service(DRIVER))
+    made = open_browser((1280, 1000))
     yield made
     made.quit()
 

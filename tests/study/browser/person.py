@@ -46,7 +46,7 @@ window.fetch = async (path, options) => {
 """
 
 
-def open_browser() -> Any:
+def open_browser(size: tuple[int, int] = (1440, 900)) -> Any:
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
 
@@ -58,7 +58,7 @@ def open_browser() -> Any:
         "--disable-gpu",
         "--disable-background-networking",
         "--disable-dev-shm-usage",
-        "--window-size=1440,900",
+        f"--window-size={size[0]},{size[1]}",
     ):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})

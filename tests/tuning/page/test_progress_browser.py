@@ -11,11 +11,11 @@ import pytest
 
 from medebench.tuning.page import write_progress, write_tuning_page
 from tests.patience import PATIENCE
-from tests.study.browser.person import CHROMIUM, DRIVER, NO_BROWSER
+from tests.study.browser.person import CHROMIUM, DRIVER, NO_BROWSER, open_browser
 from tests.tuning.page.conftest import Pair
 from tests.tuning.page.live import state
 
-webdriver = pytest.importorskip("selenium.webdriver")
+pytest.importorskip("selenium.webdriver")
 pytestmark = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=NO_BROWSER)
 Browser = Any
 #: A system's name without a place to break.
@@ -25,21 +25,7 @@ NARROW = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True}
 
 @pytest.fixture(scope="module")
 def driver() -> Iterator[Browser]:
-    from selenium.webdriver.chrome.service import Service
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for argument in (
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-background-networking",
-        "--disable-dev-shm-usage",
-        "--window-size=1280,1000",
-    ):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    made = webdriver.Chrome(options=options, service=Service(DRIVER))
+    made = open_browser((1280, 1000))
     yield made
     made.quit()
 
